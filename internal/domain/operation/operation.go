@@ -1,0 +1,131 @@
+// Package operation describes one execution of an agent: its status, why it
+// ended, what it used and what it may use.
+package operation
+
+import (
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
+)
+
+// Status is where an operation stands.
+type Status string
+
+const (
+	Idle                Status = "idle"    // written down, no step yet
+	Running             Status = "running" // exactly one open step job
+	WaitingForHuman     Status = "waiting_for_human"
+	WaitingForAsyncTool Status = "waiting_for_async_tool"
+	Done                Status = "done"
+	Error               Status = "error"
+	Interrupted         Status = "interrupted"
+)
+
+// Statuses lists all of them.
+var Statuses = []Status{Idle, Running, WaitingForHuman, WaitingForAsyncTool, Done, Error, Interrupted}
+
+// Ended reports whether nothing more will happen.
+func (s Status) Ended() bool { return s == Done || s == Error || s == Interrupted }
+
+// Working reports whether a step is due or under way.
+func (s Status) Working() bool { return s == Idle || s == Running }
+
+// Reason is why an operation ended, or waits.
+type Reason string
+
+const (
+	ReasonDone                Reason = "done"
+	ReasonError               Reason = "error"
+	ReasonInterrupted         Reason = "interrupted"
+	ReasonMaxSteps            Reason = "max_steps"
+	ReasonCostLimit           Reason = "cost_limit"
+	ReasonWaitingForHuman     Reason = "waiting_for_human"
+	ReasonWaitingForAsyncTool Reason = "waiting_for_async_tool"
+)
+
+// Status returns the status of an operation that ends for r.
+func (r Reason) Status() Status {
+	switch r {
+	case ReasonError:
+		return Error
+	case ReasonInterrupted:
+		return Interrupted
+	case ReasonWaitingForHuman:
+		return WaitingForHuman
+	case ReasonWaitingForAsyncTool:
+		return WaitingForAsyncTool
+	}
+	return Done // done, and the limits: what was done until then stands
+}
+
+// Details that refine a reason. Errors of models use the words of turn.ErrorClass.
+const (
+	DetailTokenLimit       = "token_limit"
+	DetailMoneyLimit       = "money_limit"
+	DetailTimeLimit        = "time_limit"
+	DetailStalled          = "stalled"
+	DetailHeartbeatTimeout = "heartbeat_timeout"
+	DetailLoop             = "loop_detected"
+	DetailByPerson         = "canceled_by_person"
+	DetailByParent         = "parent_canceled"
+	DetailPoison           = "poison"
+	DetailInternal         = "internal_error"
+)
+
+// TimedOut reports whether an interruption was by a clock, not by somebody.
+func TimedOut(detail string) bool {
+	return detail == DetailTimeLimit || detail == DetailStalled || detail == DetailHeartbeatTimeout
+}
+
+// Limits is what one operation may use. Zero means no limit.
+type Limits struct {
+	Steps   int         `json:"steps,omitempty"`
+	Tokens  int64       `json:"tokens,omitempty"`
+	USD     *budget.USD `json:"usd,omitempty"`
+	Seconds int         `json:"seconds,omitempty"` // wall clock from the first step
+}
+
+// Usage is what an operation has used so far.
+type Usage struct {
+	Steps   int
+	Tokens  budget.Usage
+	CostUSD *budget.USD // nil: a call's cost is not known
+	Elapsed time.Duration
+}
+
+// Exceeded says which limit is reached, if one is: the reason and its detail.
+// The order is fixed, so that the same usage always ends for the same reason.
+func (l Limits) Exceeded(u Usage) (Reason, string, bool) {
+	switch {
+	case l.Seconds > 0 && u.Elapsed >= time.Duration(l.Seconds)*time.Second:
+		return ReasonInterrupted, DetailTimeLimit, true
+	case l.USD != nil && u.CostUSD != nil && *u.CostUSD >= *l.USD:
+		return ReasonCostLimit, DetailMoneyLimit, true
+	case l.Tokens > 0 && u.Tokens.Total() >= l.Tokens:
+		return ReasonCostLimit, DetailTokenLimit, true
+	case l.Steps > 0 && u.Steps >= l.Steps:
+		return ReasonMaxSteps, "", true
+	}
+	return "", "", false
+}
+
+// Tighten returns the limits of l where other sets none, else other's where it
+// is lower: a task may lower what its agent may use, never raise it.
+func (l Limits) Tighten(other Limits) Limits {
+	lower := func(a, b int64) int64 {
+		if a == 0 || b != 0 && b < a {
+			return b
+		}
+		return a
+	}
+	out := Limits{
+		Steps:   int(lower(int64(l.Steps), int64(other.Steps))),
+		Tokens:  lower(l.Tokens, other.Tokens),
+		Seconds: int(lower(int64(l.Seconds), int64(other.Seconds))),
+		USD:     l.USD,
+	}
+	if other.USD != nil && (l.USD == nil || *other.USD < *l.USD) {
+		out.USD = other.USD
+	}
+	return out
+}
