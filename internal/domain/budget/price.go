@@ -1,6 +1,10 @@
 package budget
 
-import "strings"
+import (
+	"math"
+	"math/big"
+	"strings"
+)
 
 // Usage is what one model call, or the sum of several, used. Tokens that a
 // provider does not report are zero.
@@ -52,7 +56,8 @@ func (ps Prices) Find(model string) (Price, bool) {
 	return best, found
 }
 
-// Cost returns what usage of a model costs, or nil when its price is not known.
+// Cost returns what usage of a model costs, rounded to the nearest billionth of
+// a dollar, or nil when its price is not known.
 func (ps Prices) Cost(model string, u Usage) *USD {
 	p, ok := ps.Find(model)
 	if !ok {
@@ -65,11 +70,25 @@ func (ps Prices) Cost(model string, u Usage) *USD {
 		return b
 	}
 	fresh := max(u.InputTokens-u.CacheReadTokens-u.CacheWriteTokens, 0)
-	sum := USD(fresh)*p.Input + USD(u.OutputTokens)*p.Output +
-		USD(u.CacheReadTokens)*or(p.CacheRead, p.Input) + USD(u.CacheWriteTokens)*or(p.CacheWrite, p.Input)
-	sum = (sum + 500_000) / 1_000_000
-	return &sum
+	sum, part := new(big.Int), new(big.Int) // a year's tokens times a price overflow 64 bits
+	add := func(tokens int64, price USD) {
+		part.Mul(big.NewInt(max(tokens, 0)), big.NewInt(int64(price)))
+		sum.Add(sum, part)
+	}
+	add(fresh, p.Input)
+	add(u.OutputTokens, p.Output)
+	add(u.CacheReadTokens, or(p.CacheRead, p.Input))
+	add(u.CacheWriteTokens, or(p.CacheWrite, p.Input))
+	sum.Add(sum, big.NewInt(perTokens/2)).Quo(sum, big.NewInt(perTokens))
+	cost := USD(math.MaxInt64)
+	if sum.IsInt64() {
+		cost = USD(sum.Int64())
+	}
+	return &cost
 }
+
+// perTokens is how many tokens a price is for.
+const perTokens = 1_000_000
 
 // Sum adds amounts; one that is not known makes the sum not known.
 func Sum(amounts ...*USD) *USD {

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -20,8 +21,14 @@ const Dollar USD = 1_000_000_000
 // ParseUSD reads a decimal number of dollars. Digits beyond the ninth decimal
 // are rounded to nearest.
 func ParseUSD(s string) (USD, error) {
-	r, ok := new(big.Rat).SetString(strings.TrimSpace(s))
-	if !ok || strings.ContainsAny(s, "/eExX_") {
+	s = strings.TrimSpace(s)
+	// big.Rat reads fractions, exponents and prefixes such as 0b too; an amount
+	// has digits, a point and a sign. A long one costs quadratic time.
+	if len(s) > 64 || strings.Trim(s, "0123456789.+-") != "" {
+		return 0, fmt.Errorf("%.64q is not a decimal number of dollars", s)
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok {
 		return 0, fmt.Errorf("%q is not a decimal number of dollars", s)
 	}
 	r.Mul(r, big.NewRat(int64(Dollar), 1))
@@ -36,20 +43,32 @@ func ParseUSD(s string) (USD, error) {
 
 // String returns u as a decimal number of dollars without trailing zeros.
 func (u USD) String() string {
-	sign, n := "", int64(u)
-	if n < 0 {
-		sign, n = "-", -n
+	sign, n := "", uint64(u)
+	if u < 0 {
+		sign, n = "-", -n // unsigned, so that the smallest amount has a positive too
 	}
-	s := fmt.Sprintf("%s%d.%09d", sign, n/int64(Dollar), n%int64(Dollar))
+	s := fmt.Sprintf("%s%d.%09d", sign, n/uint64(Dollar), n%uint64(Dollar))
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
 // MarshalJSON writes u as a JSON number of dollars, the form of `costUsd`.
 func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalJSON reads a JSON number of dollars.
+// UnmarshalJSON reads a JSON number of dollars. Programs write small numbers
+// with an exponent (1e-7), so that form is read here too.
 func (u *USD) UnmarshalJSON(b []byte) (err error) {
-	*u, err = ParseUSD(string(b))
+	s := string(b)
+	if s == "null" {
+		return nil // as encoding/json asks of an Unmarshaler
+	}
+	if strings.ContainsAny(s, "eE") {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return fmt.Errorf("%.64q is not a number of dollars", s)
+		}
+		s = strconv.FormatFloat(f, 'f', 9, 64)
+	}
+	*u, err = ParseUSD(s)
 	return err
 }
 
