@@ -1,0 +1,173 @@
+// Package store keeps the facts in Postgres, which alone is the truth.
+//
+// Reads hang on [Reader], which both [Store] and [Tx] are; writes hang on [Tx]
+// alone. Every function takes the scope that its caller may see, except the few
+// that work for the house as a whole, which say so. The clock is the database's.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+)
+
+// Reader reads: from the pool, or inside a transaction.
+type Reader struct{ gorm *gorm.DB }
+
+func (r Reader) db(ctx context.Context) *gorm.DB { return r.gorm.WithContext(ctx) }
+
+// Store is the database.
+type Store struct {
+	Reader
+	pool *pgxpool.Pool
+}
+
+// Tx is a transaction. Locks are taken in this order: workspace graph, task,
+// operation, job, then budget and slot rows by key; never two tasks in one.
+type Tx struct {
+	Reader
+	now time.Time
+}
+
+// minVersion is Postgres 15: `security_invoker`, `nulls not distinct` and `on
+// delete set null (column)` are from there, and the tests run on nothing older.
+const minVersion = 150000
+
+// Open connects to the database at url. It does not migrate.
+func Open(ctx context.Context, url string) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("read the database URL: %w", err)
+	}
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "dogwatch"
+	}
+	// Times come back in UTC whatever the host's zone is.
+	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	var version int
+	if err := pool.QueryRow(ctx, `select current_setting('server_version_num')::int`).Scan(&version); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	if version < minVersion {
+		pool.Close()
+		return nil, fmt.Errorf("the database is Postgres %d; Dogwatch needs 15 or newer", version/10000)
+	}
+	db, err := gorm.Open(postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(pool)}), &gorm.Config{
+		SkipDefaultTransaction: true, // a statement is atomic by itself
+		TranslateError:         true,
+		Logger:                 logger.Discard, // errors are returned, and logged once by who handles them
+		NowFunc:                func() time.Time { return time.Now().UTC() },
+	})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return &Store{Reader{db}, pool}, nil
+}
+
+// Close gives the connections back.
+func (s *Store) Close() { s.pool.Close() }
+
+// Pool returns the connections themselves, for what gorm does not do: LISTEN.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// Ping says whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
+
+// txTries is how often a transaction that lost a deadlock is run: then the error
+// is the caller's.
+const txTries = 3
+
+// InTx runs f in a transaction, read committed. After a deadlock or a
+// serialization failure f runs again, so it may keep no state of an earlier try.
+func (s *Store) InTx(ctx context.Context, f func(tx *Tx) error) error {
+	for try := 1; ; try++ {
+		err := s.db(ctx).Transaction(func(db *gorm.DB) error { return f(&Tx{Reader: Reader{db}}) })
+		if try == txTries || !hasCode(err, "40P01", "40001") {
+			return err
+		}
+	}
+}
+
+// Now returns the database's clock, read once per transaction: at the first call,
+// which belongs after the locks.
+func (tx *Tx) Now(ctx context.Context) (time.Time, error) {
+	if tx.now.IsZero() {
+		now, err := tx.Clock(ctx)
+		if err != nil {
+			return time.Time{}, err
+		}
+		tx.now = now
+	}
+	return tx.now, nil
+}
+
+// Clock reads the database's clock.
+func (r Reader) Clock(ctx context.Context) (time.Time, error) {
+	var now time.Time
+	if err := r.db(ctx).Raw(`select clock_timestamp()`).Row().Scan(&now); err != nil {
+		return time.Time{}, fmt.Errorf("read the clock: %w", err)
+	}
+	return now.UTC(), nil
+}
+
+func hasCode(err error, codes ...string) bool {
+	var pe *pgconn.PgError
+	if !errors.As(err, &pe) {
+		return false
+	}
+	for _, c := range codes {
+		if pe.Code == c {
+			return true
+		}
+	}
+	return false
+}
+
+// violates reports whether err is the violation of the constraint of that name.
+func violates(err error, constraint string) bool {
+	var pe *pgconn.PgError
+	return errors.As(err, &pe) && pe.ConstraintName == constraint
+}
+
+// Transient reports whether err is the database's or the wire's, so that it is
+// not known whether a commit happened: nothing may be concluded from it.
+func Transient(err error) bool {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		switch pe.Code[:2] {
+		case "08", "57", "40", "53": // connection, operator intervention, rollback, resources
+			return true
+		}
+		return false
+	}
+	var ce *pgconn.ConnectError
+	return errors.As(err, &ce) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) || errors.Is(err, pgx.ErrTxClosed)
+}
+
+// found turns "no row" into a NotFound that names what was looked for.
+func found(err error, noun, ref string) error {
+	if errors.Is(err, gorm.ErrRecordNotFound) || errors.Is(err, pgx.ErrNoRows) {
+		return errs.Missing(noun, ref)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", noun, err)
+	}
+	return nil
+}
