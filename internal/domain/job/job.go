@@ -7,7 +7,12 @@
 // never (then it is posted again).
 package job
 
-import "time"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Queue is a class of work. Each has worker slots of its own, so that slow model
 // calls never starve ticks.
@@ -17,10 +22,21 @@ const (
 	Fast         Queue = "fast"         // ticks and settling: a few statements each
 	Operations   Queue = "operations"   // model calls and tools: seconds to minutes
 	Housekeeping Queue = "housekeeping" // what nobody waits for
+
+	// Suspect is the lane of jobs that were lost SuspectAfter times: one slot per
+	// process, so that a job that takes its process down takes no innocents along.
+	Suspect Queue = "suspect"
 )
 
 // Queues lists the classes.
 var Queues = []Queue{Fast, Operations, Housekeeping}
+
+// A job is lost when its lease ends before its handler does: the process was
+// killed, or stood still.
+const (
+	SuspectAfter = 3 // losses until it is run alone
+	PoisonAfter  = 6 // losses until it is given up, at its next claim
+)
 
 // Kind is one kind of job.
 type Kind struct {
@@ -29,6 +45,22 @@ type Kind struct {
 	MaxAttempts int           // failed tries until it is dead
 	Limit       time.Duration // of one try; past it the handler is cancelled
 }
+
+// ByName returns the kind of that name, and whether there is one: a row may have
+// been written by a version that knows more kinds.
+func ByName(name string) (Kind, bool) {
+	for _, k := range Kinds {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Stoppable reports whether a person who stops the operation cancels the job as
+// well. Only what the operation itself does is cancelled; what follows from its
+// end is not.
+func (k Kind) Stoppable() bool { return k.Name == Step.Name }
 
 // The kinds, each with what its key is. There is one open row per kind and key.
 var (
@@ -77,7 +109,49 @@ type Sent struct {
 	ID       int64
 	Delivery int
 	Queue    Queue
-	Losses   int
+}
+
+// String is the name under which the message travels: new for each delivery, so
+// that no leftover of an earlier one stands in its way.
+func (s Sent) String() string { return fmt.Sprintf("%d:%d", s.ID, s.Delivery) }
+
+// ParseSent reads what String wrote. The queue is the one the message came from.
+func ParseSent(s string, q Queue) (Sent, error) {
+	id, delivery, ok := strings.Cut(s, ":")
+	n, err := strconv.ParseInt(id, 10, 64)
+	d, err2 := strconv.Atoi(delivery)
+	if !ok || err != nil || err2 != nil || n <= 0 || d <= 0 {
+		return Sent{}, fmt.Errorf("%q does not name a delivery of a job", s)
+	}
+	return Sent{n, d, q}, nil
+}
+
+// Allowance is how many jobs of a queue a worker may have on their way to it.
+type Allowance struct {
+	Queue Queue
+	Jobs  int
+}
+
+// Depth is how many jobs of a queue are in a state, and since when the oldest
+// of them is due.
+type Depth struct {
+	Queue  Queue
+	State  string
+	Jobs   int
+	Oldest time.Time
+}
+
+// Dead is a job that was given up, for the queue page.
+type Dead struct {
+	ID        int64
+	Kind      string
+	Key       string
+	IDs       IDs
+	Attempt   int
+	Losses    int
+	LastError string
+	CreatedAt time.Time
+	ClosedAt  time.Time
 }
 
 // Claim is a job that a worker holds under a lease. ID and Token are the fence of
@@ -92,4 +166,18 @@ type Claim struct {
 	IDs      IDs
 	Attempt  int // failed tries so far
 	Losses   int // leases that ran out so far
+
+	Lease time.Duration // how long each renewal holds; the time-out of the effects too
+	Late  time.Duration // from the time it was due until it was claimed
+}
+
+// Poison reports whether the job was lost so often that it is given up.
+func (c Claim) Poison() bool { return c.Losses >= PoisonAfter }
+
+// Home is the class that the job belongs to when it is no longer suspect.
+func (c Claim) Home() Queue {
+	if k, ok := ByName(c.Kind); ok {
+		return k.Queue
+	}
+	return c.Queue
 }
