@@ -1,0 +1,219 @@
+package task
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
+)
+
+// Facts is what is true when a tick asks whether its task may run. It is read
+// under the task's lock, so that it stays true until the topic is open.
+type Facts struct {
+	Task     *Task // nil: there is none
+	Origin   topic.Origin
+	Revision int64 // the automation's revision that the tick was planned under
+
+	// ScheduleRefusal is what bounds, exclusions and conditions say of the planned
+	// time: "" when they have nothing against it.
+	ScheduleRefusal Reason
+	RanToday        int // scheduled runs on the planned time's date, in the schedule's zone
+
+	WorkspacePaused bool
+	Maintenance     bool
+	AgentMissing    bool // the assigned agent is disabled or gone
+	AgentPaused     bool
+	OpenTopicSeq    int        // of the open run; 0 when none is open
+	OpenSince       *time.Time // when it began
+	BlockedBy       []string   // identifiers of tasks whose end it waits for
+	UrgentBrief     string     // B-7: an open urgent brief other than an error; "" when none
+	BudgetSpent     string     // in words, what of the task's own budget is used up; "" when nothing
+}
+
+// check is one question of the gate. It answers "" or, in words, what is wrong.
+type check struct {
+	reason Reason
+	// ofSchedule checks belong to the schedule: a run by hand skips them.
+	ofSchedule bool
+	// byHandToo is false for what a run by hand heals: a paused or ended task is
+	// taken up again by it.
+	byHandToo bool
+	wrong     func(Facts) string
+}
+
+// checks is the gate: the one ordered list that every road to a run goes
+// through. The first refusal wins. Checks whose feature is to come stand at
+// their place with the name of the issue that brings it.
+var checks = []check{
+	{NotFound, false, true, func(f Facts) string { return when(f.Task == nil, "There is no such task.") }},
+	{Deleted, false, true, func(f Facts) string { return when(f.Task.DeletedAt != nil, "The task was deleted.") }},
+	{Ended, false, false, func(f Facts) string {
+		return when(f.Task.Status.Terminal(), "The task is %s.", f.Task.Status)
+	}},
+	{ModeChanged, true, false, func(f Facts) string {
+		return when(f.Origin.Planned() && f.Origin != originOf(*f.Task), "The task is no longer on a %s.", f.Origin)
+	}},
+	{RevisionChanged, true, false, func(f Facts) string {
+		return when(f.Origin.Planned() && f.Revision != f.Task.AutomationRevision, "The schedule was edited after this time was planned.")
+	}},
+	{NoInterval, true, false, func(f Facts) string {
+		a := f.Task.Automation
+		return when(a != nil && a.Mode == schedule.Heartbeat && a.IntervalSeconds <= 0, "The heartbeat has no interval.")
+	}},
+	{NoPattern, true, false, func(f Facts) string {
+		a := f.Task.Automation
+		return when(a != nil && a.Mode == schedule.Schedule && a.Pattern == "", "The schedule has no pattern.")
+	}},
+	{IsPaused, false, false, func(f Facts) string {
+		return when(f.Task.Status == Paused, "The task is paused (%s).", f.Task.StatusReason)
+	}},
+	{WorkspacePaused, false, true, func(f Facts) string { return when(f.WorkspacePaused, "The workspace is paused.") }},
+	{Maintenance, false, true, func(f Facts) string { return when(f.Maintenance, "The workspace is in maintenance.") }},
+	{AgentPaused, false, true, func(f Facts) string { return when(f.AgentPaused, "The task's agent is paused.") }},
+	{NoAgent, false, true, func(f Facts) string {
+		return when(f.Task.AssigneeAgentID == nil || f.AgentMissing, "No agent is assigned that could run it.")
+	}},
+	{OutsideBounds, true, true, scheduleRefuses(OutsideBounds, "The time is outside the schedule's start and end.")},
+	{MaxExecutions, true, true, func(f Facts) string {
+		a := f.Task.Automation
+		return when(a != nil && a.MaxExecutions > 0 && f.Task.Executions >= a.MaxExecutions, "The schedule has used its %d runs.", maxExecutions(a))
+	}},
+	{MaxTopics, false, true, func(f Facts) string {
+		m := f.Task.MaxTopics
+		return when(m != nil && f.Task.TotalTopics >= *m, "The task has used its %d runs in all.", deref(m))
+	}},
+	{ExcludedDate, true, true, scheduleRefuses(ExcludedDate, "The date is excluded.")},
+	{OutsideActiveHours, true, true, scheduleRefuses(OutsideActiveHours, "The time is outside the active hours.")},
+	{DailyLimit, true, true, func(f Facts) string {
+		n := dailyLimit(f.Task.Automation)
+		return when(n > 0 && f.RanToday >= n, "The schedule has used its %d runs of the day.", n)
+	}},
+	{Blocked, false, true, func(f Facts) string { return when(len(f.BlockedBy) > 0, "It waits for %s.", list(f.BlockedBy)) }},
+	// checkpoint: work orders
+	{InFlight, false, true, func(f Facts) string {
+		switch {
+		case f.OpenTopicSeq > 0:
+			return fmt.Sprintf("Run %d is still open.", f.OpenTopicSeq)
+		case f.Task.Status == Running: // a fault that the reconciler repairs
+			return "The task is running."
+		}
+		return ""
+	}},
+	{WaitingForHuman, false, true, func(f Facts) string {
+		return when(f.UrgentBrief != "", "%s waits for a person.", f.UrgentBrief)
+	}},
+	{OverBudget, false, true, func(f Facts) string { return when(f.BudgetSpent != "", "%s", f.BudgetSpent) }},
+	// concurrency: scheduling · device_offline: devices
+}
+
+// Verdict is the gate's answer.
+type Verdict struct {
+	Reason  Reason   // of the refusal; "" when the task may run
+	Detail  string   // the refusal in words
+	Skipped []Reason // checks that a run by hand skipped and that would have refused
+}
+
+// OK reports whether the task may run.
+func (v Verdict) OK() bool { return v.Reason == "" }
+
+// Admit asks the gate: may the task run now, and if not why. The first refusal wins.
+func Admit(f Facts) Verdict {
+	var v Verdict
+	for _, c := range checks {
+		wrong := c.wrong(f)
+		if wrong == "" {
+			continue
+		}
+		if f.Origin.ByPerson() {
+			if c.ofSchedule {
+				v.Skipped = append(v.Skipped, c.reason)
+				continue
+			}
+			if !c.byHandToo {
+				continue
+			}
+		}
+		v.Reason, v.Detail = c.reason, wrong
+		return v
+	}
+	return v
+}
+
+// CheckResult is the gate's answer to one of its questions.
+type CheckResult struct {
+	Check  Reason
+	OK     bool
+	Detail string
+}
+
+// Explain asks every question of the gate, in order: what Admit would say, and
+// what it would say after that.
+func Explain(f Facts) []CheckResult {
+	var out []CheckResult
+	for _, c := range checks {
+		wrong := c.wrong(f)
+		out = append(out, CheckResult{c.reason, wrong == "", wrong})
+		if f.Task == nil {
+			break // nothing more can be said of a task that is not there
+		}
+	}
+	return out
+}
+
+// originOf returns the origin of the ticks that the task plans now.
+func originOf(t Task) topic.Origin {
+	switch {
+	case t.Automation != nil:
+		return topic.Origin(t.Automation.Mode)
+	case t.StartAt != nil:
+		return topic.Once
+	}
+	return ""
+}
+
+// PlannedOrigin returns the origin of the ticks that the task plans: what it is
+// on, or "" when time does not start it.
+func (t Task) PlannedOrigin() topic.Origin { return originOf(t) }
+
+func scheduleRefuses(r Reason, words string) func(Facts) string {
+	return func(f Facts) string { return when(f.ScheduleRefusal == r, "%s", words) }
+}
+
+func when(wrong bool, format string, args ...any) string {
+	if !wrong {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+func maxExecutions(a *schedule.Automation) int {
+	if a == nil {
+		return 0
+	}
+	return a.MaxExecutions
+}
+
+func dailyLimit(a *schedule.Automation) int {
+	if a == nil || a.Conditions == nil {
+		return 0
+	}
+	return a.Conditions.MaxExecutionsPerDay
+}
+
+func deref(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func list(s []string) string {
+	switch len(s) {
+	case 1:
+		return s[0]
+	case 2:
+		return s[0] + " and " + s[1]
+	}
+	return fmt.Sprintf("%s and %d more", s[0], len(s)-1)
+}

@@ -1,0 +1,221 @@
+// Package task is the heart of the house: what a work order is, which moves its
+// status may make, whether it may run now, and what follows when a run ends.
+//
+// Everything here is a value or a function of values. Nothing reads the clock,
+// the database or the network: callers pass in what is true and carry out what
+// comes back. docs/states.md is the same rules in words.
+package task
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+)
+
+// Status is where a task stands.
+type Status string
+
+const (
+	Backlog   Status = "backlog"   // written down, nothing planned
+	Scheduled Status = "scheduled" // armed: it has a next fire
+	Running   Status = "running"   // a run is open
+	Paused    Status = "paused"    // waits for a person
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Canceled  Status = "canceled"
+)
+
+// Statuses lists all of them.
+var Statuses = []Status{Backlog, Scheduled, Running, Paused, Completed, Failed, Canceled}
+
+// moves is the only list of legal status changes.
+var moves = map[Status][]Status{
+	Backlog:   {Scheduled, Running, Paused, Completed, Canceled},
+	Scheduled: {Running, Paused, Completed, Backlog, Canceled},
+	Running:   {Scheduled, Paused, Completed, Failed, Canceled},
+	Paused:    {Scheduled, Running, Backlog, Completed, Failed, Canceled},
+	Completed: {Backlog, Scheduled, Running},
+	Failed:    {Backlog, Scheduled, Running},
+	Canceled:  {Backlog, Scheduled, Running},
+}
+
+// Terminal reports whether a task of status s has ended. A person may reopen it.
+func (s Status) Terminal() bool { return s == Completed || s == Failed || s == Canceled }
+
+// CanBecome reports whether a move from s to another status is legal.
+func (s Status) CanBecome(to Status) bool { return slices.Contains(moves[s], to) }
+
+// Priority is how much a task matters beside others.
+type Priority string
+
+// Priorities lists the words, from none to low.
+var Priorities = []Priority{"none", "urgent", "high", "normal", "low"}
+
+// Acceptance says who accepts the work of a one-off task.
+type Acceptance string
+
+const (
+	Review Acceptance = "review" // a person: a finished run waits for approval
+	Auto   Acceptance = "auto"   // finished means completed, failed means failed
+)
+
+// Budget limits what one operation and one day of a task may use.
+type Budget struct {
+	Operation Allowance `json:"operation,omitzero"`
+	Day       Allowance `json:"day,omitzero"`
+}
+
+// Allowance is an amount of money, tokens, minutes and steps; zero or nil: no limit.
+type Allowance struct {
+	USD     *budget.USD `json:"usd,omitempty"`
+	Tokens  int64       `json:"tokens,omitempty"`
+	Minutes int         `json:"minutes,omitempty"`
+	Steps   int         `json:"steps,omitempty"`
+}
+
+// Limits returns the allowance as limits of one operation.
+func (a Allowance) Limits() operation.Limits {
+	return operation.Limits{USD: a.USD, Tokens: a.Tokens, Seconds: a.Minutes * 60, Steps: a.Steps}
+}
+
+// Config is what a task asks for beyond its instruction.
+type Config struct {
+	Model          string          `json:"model,omitempty"` // overrides the agent's
+	Acceptance     Acceptance      `json:"acceptance,omitempty"`
+	Review         json.RawMessage `json:"review,omitempty"`
+	Checkpoint     *Checkpoint     `json:"checkpoint,omitempty"`
+	Brief          *BriefConfig    `json:"brief,omitempty"`
+	FailureFuse    int             `json:"failureFuse,omitempty"` // 0: the default
+	ConcurrencyKey string          `json:"concurrencyKey,omitempty"`
+	Budget         Budget          `json:"budget,omitzero"`
+}
+
+// Checkpoint holds a task for a person before its first run, or after each.
+type Checkpoint struct {
+	Before bool `json:"before,omitempty"`
+	After  bool `json:"after,omitempty"`
+}
+
+// BriefConfig says how talkative a task is.
+type BriefConfig struct {
+	Mode BriefMode `json:"mode,omitempty"`
+}
+
+// BriefMode is when a finished run tells a person.
+type BriefMode string
+
+const (
+	BriefOnNews BriefMode = "news"   // when there is something to say; the default
+	BriefAlways BriefMode = "always" // after each run
+	BriefNever  BriefMode = "never"  // only errors and decisions
+)
+
+// DefaultFuse is how many ticks may fail in a row before a person is asked: one
+// failure is weather, three are climate.
+const DefaultFuse = 3
+
+// Fuse returns the number of failed ticks in a row that pause the task.
+func (c Config) Fuse() int {
+	if c.FailureFuse > 0 {
+		return c.FailureFuse
+	}
+	return DefaultFuse
+}
+
+// Task is a standing work order.
+type Task struct {
+	ID, WorkspaceID, Identifier string
+	Seq                         int64
+	Name, Description           string
+	Instruction                 string
+	InstructionRich             json.RawMessage
+	Status                      Status
+	StatusReason                string
+	Error                       *string
+	Priority                    Priority
+	Labels                      []string
+	ParentID                    *string
+	AssigneeAgentID             *string
+	AssigneeUserID              *string
+	Config                      Config
+	CreatedBy                   access.Actor
+	CreatedByOperationID        *string
+
+	Automation         *schedule.Automation // nil: none
+	AutomationRevision int64
+	StartAt            *time.Time // a one-shot's time
+	ArmedAt            *time.Time
+	NextPlannedAt      *time.Time
+	NextFireAt         *time.Time // NextPlannedAt plus jitter
+	Executions         int        // scheduled runs since arming
+	Failures           int        // failed ticks in a row
+	MaxTopics          *int
+	TotalTopics        int
+	CurrentTopicID     *string
+	LastRunAt          *time.Time
+	CostUSD            *budget.USD // nil: not known
+
+	Version              int64
+	CreatedAt, UpdatedAt time.Time
+	StartedAt            *time.Time
+	CompletedAt          *time.Time
+	DeletedAt            *time.Time
+}
+
+// Acceptance returns who accepts the task's work: as configured, else a person
+// for what people and programs create, and nobody for what agents create.
+func (t Task) Acceptance() Acceptance {
+	if t.Config.Acceptance != "" {
+		return t.Config.Acceptance
+	}
+	if t.CreatedBy.Kind == access.Agent {
+		return Auto
+	}
+	return Review
+}
+
+// Automated reports whether the task repeats.
+func (t Task) Automated() bool { return t.Automation != nil }
+
+// Armed reports whether time alone will start the task.
+func (t Task) Armed() bool {
+	return (t.Automated() || t.StartAt != nil) && (t.Status == Scheduled || t.Status == Running)
+}
+
+// Move is a legal change of one task's status. Its fields are private: only
+// [Task.Move] makes one, and only the store takes one. A status cannot change by
+// any other road.
+type Move struct {
+	taskID   string
+	from, to Status
+	reason   Reason
+	actor    access.Actor
+	note     string
+}
+
+func (m Move) TaskID() string      { return m.taskID }
+func (m Move) From() Status        { return m.from }
+func (m Move) To() Status          { return m.to }
+func (m Move) Reason() Reason      { return m.reason }
+func (m Move) Actor() access.Actor { return m.actor }
+func (m Move) Note() string        { return m.note }
+
+// Move returns the move of t to another status, or a Conflict when there is none.
+func (t Task) Move(to Status, why Reason, by access.Actor) (Move, error) {
+	if !t.Status.CanBecome(to) {
+		return Move{}, errs.New(errs.Conflict, "conflict", "%s is %s and cannot become %s.", t.Identifier, t.Status, to)
+	}
+	return Move{taskID: t.ID, from: t.Status, to: to, reason: why, actor: by}, nil
+}
+
+// Noted returns the move with a person's words beside it.
+func (m Move) Noted(note string) Move {
+	m.note = note
+	return m
+}
