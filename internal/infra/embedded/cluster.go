@@ -28,7 +28,7 @@ const (
 	// maxSocketDir leaves room for "/.s.PGSQL.5432" in the 107 bytes of a Unix
 	// socket address (103 on macOS).
 	maxSocketDir = 103 - len("/.s.PGSQL.5432")
-	maxLogSize   = 4 << 20
+	maxLogSize   = 4 << 20 // a later look moves a larger log aside
 )
 
 // ClusterConfig says where a cluster lives and how it is run.

@@ -38,22 +38,18 @@ func (id identity) String() string {
 	return "this user"
 }
 
-// chooseIdentity picks the identity for a cluster directory and programs. Data
-// that exists keeps its owner when that is still possible.
+// chooseIdentity picks the identity for a cluster directory and programs. What
+// is on disk is given to it afterwards, so it may change from start to start.
 func chooseIdentity(ctx context.Context, dir, data string, bin Binaries) (identity, error) {
 	self := identity{uid: os.Geteuid(), gid: os.Getegid()}
 	if self.uid != 0 {
 		return self, nil
 	}
 	account := unprivilegedAccount()
-	space := identity{namespace: true}
-	order := []identity{account, space}
-	if uid, gid, err := owner(data); err == nil {
-		if uid == 0 {
-			order = []identity{space, account}
-		} else if uid != account.uid {
-			order = []identity{{account: "#" + strconv.Itoa(uid), uid: uid, gid: gid}, account, space}
-		}
+	order := []identity{account, {namespace: true}}
+	if uid, gid, err := owner(data); err == nil && uid != 0 && uid != account.uid {
+		// Somebody's who is not root: leave it theirs.
+		order = append([]identity{{account: "#" + strconv.Itoa(uid), uid: uid, gid: gid}}, order...)
 	}
 	for _, id := range order {
 		if id.namespace {

@@ -25,6 +25,8 @@ const (
 	steadyAfter = time.Minute
 	// restartLimit bounds one restart including recovery.
 	restartLimit = 5 * time.Minute
+	// trimInterval is how often the server's log is looked at for its size.
+	trimInterval = time.Hour
 )
 
 // Postgres is the running embedded database. Its server is brought back when
@@ -99,12 +101,19 @@ func (p *Postgres) Stop(ctx context.Context) error {
 // keep restarts the server whenever it ends without being asked to.
 func (p *Postgres) keep(ctx context.Context) {
 	defer close(p.done)
+	trim := time.NewTicker(trimInterval)
+	defer trim.Stop()
 	restarts := 0
 	for up := time.Now(); ; up = time.Now() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.cluster.Exited():
+		for ended := false; !ended; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-trim.C:
+				trimLog(p.cluster.server.logPath)
+			case <-p.cluster.Exited():
+				ended = true
+			}
 		}
 		if ctx.Err() != nil {
 			return

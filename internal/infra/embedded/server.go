@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,11 +29,8 @@ type server struct {
 // and the kernel ends it when we die.
 func (c *Cluster) launch() (*server, error) {
 	s := &server{exited: make(chan struct{}), logPath: filepath.Join(c.cfg.Dir, "postgres.log")}
-	flags := os.O_CREATE | os.O_APPEND | os.O_WRONLY
-	if st, err := os.Stat(s.logPath); err == nil && st.Size() > maxLogSize {
-		flags |= os.O_TRUNC
-	}
-	log, err := os.OpenFile(s.logPath, flags, 0o600)
+	trimLog(s.logPath)
+	log, err := os.OpenFile(s.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening Postgres's log: %w", err)
 	}
@@ -71,6 +67,19 @@ func (c *Cluster) launch() (*server, error) {
 	return s, nil
 }
 
+// trimLog moves a large log aside, over the one before. The server appends to
+// the file it has open, so the file is emptied and not renamed.
+func trimLog(path string) {
+	st, err := os.Stat(path)
+	if err != nil || st.Size() <= maxLogSize {
+		return
+	}
+	if b, err := os.ReadFile(path); err == nil {
+		_ = os.WriteFile(path+".1", b, 0o600)
+	}
+	_ = os.Truncate(path, 0)
+}
+
 // output is what this run has logged.
 func (s *server) output() string {
 	f, err := os.Open(s.logPath)
@@ -101,6 +110,11 @@ func (s *server) stop(ctx context.Context) error {
 }
 
 func (s *server) kill() {
+	select {
+	case <-s.exited: // its number may be another's by now
+		return
+	default:
+	}
 	children := childrenOf(s.cmd.Process.Pid)
 	s.signal(syscall.SIGKILL)
 	for _, pid := range children {
@@ -159,8 +173,8 @@ func alive(pid int) bool {
 // the number in a stale file may belong to anybody.
 func (c *Cluster) serves(pid int) bool {
 	args := commandLine(pid)
-	i := slices.Index(args, "-D")
-	return i > 0 && i+1 < len(args) && args[i+1] == c.data && filepath.Base(args[0]) == "postgres"
+	return len(args) > 0 && filepath.Base(args[0]) == "postgres" &&
+		strings.Contains(strings.Join(args, " "), " -D "+c.data+" -c ")
 }
 
 // stopOrphan asks a postmaster to end, more firmly as time passes.

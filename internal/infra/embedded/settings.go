@@ -47,6 +47,10 @@ func settings(major int, socketDir string, throwaway bool) []string {
 		"lc_messages=C", // start-up failures are recognised by their text
 		"log_min_duration_statement=1s",
 		"log_checkpoints=off",
+		// The log is for operators; what people wrote does not belong there.
+		"log_min_error_statement=panic",
+		"log_error_verbosity=terse",
+		"log_parameter_max_length=0",
 		"log_line_prefix=%m [%p] ",
 	}
 	if major >= 18 {

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/infra/embedded"
+	"github.com/dogwatch/dogwatch/internal/testkit/scratch"
 )
 
 // Server is a cluster of one test's own, to be killed and started at will.
@@ -99,7 +101,7 @@ func openSeeded(ctx context.Context) (*embedded.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "dwpg")
+	dir, err := os.MkdirTemp(scratch.Root(), "dwpg")
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +149,12 @@ rm -rf -- "$1"`
 		w.Close()
 		return err
 	}
-	untilExit = append(untilExit, w) // closed by the kernel
+	untilExit.Store(dir, w) // keeps it open; the kernel closes it
 	return nil
 }
 
-var untilExit []*os.File
+// untilExit holds the pipes whose end tells the cleaners that we are gone.
+var untilExit sync.Map
 
 // moduleRoot is where go.mod lies above this file: tests run in their package's
 // directory, and tools/pg is at the root.
@@ -204,7 +207,7 @@ func makeSeed(ctx context.Context, base, cached string) error {
 	prune(base)
 	// Not in the cache directory: below /root an unprivileged account could
 	// not get at it.
-	tmp, err := os.MkdirTemp("", "dwpg")
+	tmp, err := os.MkdirTemp(scratch.Root(), "dwpg")
 	if err != nil {
 		return err
 	}
