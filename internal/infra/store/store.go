@@ -69,8 +69,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, fmt.Errorf("the database is Postgres %d; Dogwatch needs 15 or newer", version/10000)
 	}
 	db, err := gorm.Open(postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(pool)}), &gorm.Config{
-		SkipDefaultTransaction: true, // a statement is atomic by itself
-		TranslateError:         true,
+		SkipDefaultTransaction: true,           // a statement is atomic by itself
 		Logger:                 logger.Discard, // errors are returned, and logged once by who handles them
 		NowFunc:                func() time.Time { return time.Now().UTC() },
 	})

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+)
+
+// Due is a task whose time has come, locked, with its planned tick that nobody
+// has handled yet, if there is one.
+type Due struct {
+	Task    task.Task
+	Pending *Tick
+}
+
+// LockDue locks up to limit tasks of all workspaces whose next fire has come, the
+// longest overdue first. Tasks that somebody else holds are left to them.
+func (tx *Tx) LockDue(ctx context.Context, limit int) ([]Due, error) {
+	var rows []taskRow
+	err := tx.db(ctx).Raw(`
+		select * from tasks where next_fire_at <= clock_timestamp() and deleted_at is null
+		order by next_fire_at limit ? for no key update skip locked`, limit).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("find due tasks: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	due := make([]Due, len(rows))
+	ids := make([]string, len(rows))
+	at := make(map[string]int, len(rows))
+	for i, row := range rows {
+		due[i].Task, ids[i], at[row.ID] = row.task(), row.ID, i
+	}
+	var open []Tick
+	if err := tx.db(ctx).Where("task_id in ? and state = 'pending' and planned_at is not null", ids).Find(&open).Error; err != nil {
+		return nil, fmt.Errorf("find open ticks: %w", err)
+	}
+	for i := range open {
+		due[at[open[i].TaskID]].Pending = &open[i]
+	}
+	return due, nil
+}
+
+// Planned is a task's next fire as the sweep leaves it.
+type Planned struct {
+	TaskID string
+	Next   schedule.Slot // the zero slot: none is left, or it is armed when its run ends
+}
+
+// SetPlanned stores the next fires of many tasks, which the caller holds locked.
+func (tx *Tx) SetPlanned(ctx context.Context, ps []Planned) error {
+	type row struct {
+		ID            string
+		Planned, Fire *time.Time
+	}
+	rows := make([]row, len(ps))
+	for i, p := range ps {
+		rows[i].ID = p.TaskID
+		if p.Next != (schedule.Slot{}) {
+			rows[i].Planned, rows[i].Fire = &ps[i].Next.PlannedAt, &ps[i].Next.FireAt
+		}
+	}
+	_, err := tx.exec(ctx, `
+		update tasks t set next_planned_at = r."Planned", next_fire_at = r."Fire"
+		from jsonb_to_recordset(?::jsonb) as r("ID" uuid, "Planned" timestamptz, "Fire" timestamptz) where t.id = r."ID"`, doc[[]row]{rows})
+	if err != nil {
+		return fmt.Errorf("set the next fires: %w", err)
+	}
+	return nil
+}
+
+// CoalesceTicks ends pending ticks that a newer one of their task absorbs.
+func (tx *Tx) CoalesceTicks(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.exec(ctx, `update ticks set state = 'coalesced', reason = ?, ended_at = clock_timestamp() where id in ? and state = 'pending'`,
+		task.Coalesced, ids)
+	if err != nil {
+		return fmt.Errorf("coalesce ticks: %w", err)
+	}
+	return nil
+}
+
+// UntilDue returns how long until the next task of any workspace is due: at most max.
+func (r Reader) UntilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
+	var micros *int64
+	err := r.db(ctx).Raw(`select (extract(epoch from min(next_fire_at) - clock_timestamp()) * 1000000)::bigint
+		from tasks where next_fire_at is not null and deleted_at is null`).Row().Scan(&micros)
+	if err != nil {
+		return 0, fmt.Errorf("look for the next due task: %w", err)
+	}
+	if micros == nil {
+		return most, nil
+	}
+	return min(max(time.Duration(*micros)*time.Microsecond, 0), most), nil
+}

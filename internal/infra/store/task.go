@@ -1,0 +1,398 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/base/id"
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+)
+
+type taskRow struct {
+	ID, WorkspaceID                             string
+	Seq                                         int64
+	Identifier                                  string `gorm:"->"`
+	Name, Description, Instruction              string
+	InstructionRich                             *doc[json.RawMessage]
+	Status                                      task.Status
+	StatusReason                                string
+	Error                                       *string
+	Priority                                    task.Priority
+	Labels                                      texts
+	ParentID, AssigneeAgentID, AssigneeUserID   *string
+	Config                                      doc[task.Config]
+	CreatedByKind                               access.ActorKind
+	CreatedByID                                 *string
+	CreatedByOperationID                        *string
+	Automation                                  *doc[schedule.Automation]
+	AutomationMode                              *schedule.Mode
+	AutomationRevision                          int64
+	StartAt, ArmedAt, NextPlannedAt, NextFireAt *time.Time
+	Executions, Failures                        int
+	MaxTopics                                   *int
+	TotalTopics                                 int
+	CurrentTopicID                              *string
+	LastRunAt                                   *time.Time
+	CostUSD                                     *budget.USD `gorm:"column:cost_usd"`
+	Version                                     int64
+	CreatedAt, UpdatedAt                        time.Time
+	StartedAt, CompletedAt, DeletedAt           *time.Time
+}
+
+func (taskRow) TableName() string { return "tasks" }
+
+func (row taskRow) task() task.Task {
+	t := task.Task{
+		ID: row.ID, WorkspaceID: row.WorkspaceID, Identifier: row.Identifier, Seq: row.Seq,
+		Name: row.Name, Description: row.Description, Instruction: row.Instruction,
+		Status: row.Status, StatusReason: row.StatusReason, Error: row.Error, Priority: row.Priority,
+		Labels: row.Labels, ParentID: row.ParentID, AssigneeAgentID: row.AssigneeAgentID, AssigneeUserID: row.AssigneeUserID,
+		Config: row.Config.V, CreatedBy: actor(row.CreatedByKind, row.CreatedByID), CreatedByOperationID: row.CreatedByOperationID,
+		AutomationRevision: row.AutomationRevision, StartAt: row.StartAt, ArmedAt: row.ArmedAt,
+		NextPlannedAt: row.NextPlannedAt, NextFireAt: row.NextFireAt, Executions: row.Executions, Failures: row.Failures,
+		MaxTopics: row.MaxTopics, TotalTopics: row.TotalTopics, CurrentTopicID: row.CurrentTopicID, LastRunAt: row.LastRunAt,
+		CostUSD: row.CostUSD, Version: row.Version, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt, DeletedAt: row.DeletedAt,
+	}
+	if row.InstructionRich != nil {
+		t.InstructionRich = row.InstructionRich.V
+	}
+	if row.Automation != nil {
+		t.Automation = &row.Automation.V
+	}
+	return t
+}
+
+// Task returns a task by its id; deleted ones too.
+func (r Reader) Task(ctx context.Context, sc access.Scope, taskID string) (task.Task, error) {
+	var row taskRow
+	err := r.db(ctx).Where("workspace_id = ? and id = ?", sc.Workspace(), taskID).Take(&row).Error
+	return row.task(), found(err, "task", taskID)
+}
+
+// LockTask returns a task and holds it until the transaction ends: it is the lock
+// of everything that hangs on the task. Rows that only point at it can still be
+// added by others.
+func (tx *Tx) LockTask(ctx context.Context, sc access.Scope, taskID string) (task.Task, error) {
+	var rows []taskRow
+	err := tx.db(ctx).Raw(`select * from tasks where workspace_id = ? and id = ? for no key update`, sc.Workspace(), taskID).Scan(&rows).Error
+	if err != nil {
+		return task.Task{}, fmt.Errorf("lock a task: %w", err)
+	}
+	if len(rows) == 0 {
+		return task.Task{}, errs.Missing("task", taskID)
+	}
+	return rows[0].task(), nil
+}
+
+// TaskFilter narrows a list of tasks. Empty fields do not.
+type TaskFilter struct {
+	Statuses      []string
+	Priorities    []string
+	AssigneeAgent string // id
+	AssigneeUser  string // id
+	Parent        string // id, or "none" for top-level tasks
+	Automation    string // heartbeat, schedule, every, once, none
+	Label         string
+	Query         string // in name, identifier and instruction
+	Sort          string // "" newest first, "next" by the next fire
+	Deleted       bool   // deleted ones instead
+}
+
+// Tasks lists tasks, the newest first.
+func (r Reader) Tasks(ctx context.Context, sc access.Scope, f TaskFilter, p Page) ([]task.Task, string, error) {
+	q := r.db(ctx).Where("workspace_id = ?", sc.Workspace())
+	if f.Deleted {
+		q = q.Where("deleted_at is not null")
+	} else {
+		q = q.Where("deleted_at is null")
+	}
+	if len(f.Statuses) > 0 {
+		q = q.Where("status in ?", f.Statuses)
+	}
+	if len(f.Priorities) > 0 {
+		q = q.Where("priority in ?", f.Priorities)
+	}
+	if f.AssigneeAgent != "" {
+		q = q.Where("assignee_agent_id = ?", f.AssigneeAgent)
+	}
+	if f.AssigneeUser != "" {
+		q = q.Where("assignee_user_id = ?", f.AssigneeUser)
+	}
+	switch f.Parent {
+	case "":
+	case "none":
+		q = q.Where("parent_id is null")
+	default:
+		q = q.Where("parent_id = ?", f.Parent)
+	}
+	switch f.Automation {
+	case "":
+	case "none":
+		q = q.Where("automation is null and start_at is null")
+	case "once":
+		q = q.Where("automation is null and start_at is not null")
+	default:
+		q = q.Where("automation_mode = ?", f.Automation)
+	}
+	if f.Label != "" {
+		q = q.Where("labels @> ?::text[]", texts{f.Label})
+	}
+	if f.Query != "" {
+		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
+		q = q.Where("(name ilike ? or identifier ilike ? or instruction ilike ?)", like, like, like)
+	}
+	if f.Sort == "next" {
+		q = q.Where("next_fire_at is not null").Order("next_fire_at, id")
+		if p.After != "" {
+			q = q.Where("(next_fire_at, id) > (select next_fire_at, id from tasks where id = ? and workspace_id = ?)", p.After, sc.Workspace())
+		}
+	} else {
+		q = q.Order("id desc")
+		if p.After != "" {
+			q = q.Where("id < ?", p.After)
+		}
+	}
+	var rows []taskRow
+	if err := q.Limit(p.limit() + 1).Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list tasks: %w", err)
+	}
+	out := make([]task.Task, len(rows))
+	for i, row := range rows {
+		out[i] = row.task()
+	}
+	out, next := cut(out, p, func(t task.Task) string { return t.ID })
+	return out, next, nil
+}
+
+// TasksByID returns tasks by their ids, in no order; unknown ids are left out.
+func (r Reader) TasksByID(ctx context.Context, sc access.Scope, ids []string) ([]task.Task, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []taskRow
+	if err := r.db(ctx).Where("workspace_id = ? and id in ?", sc.Workspace(), ids).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("read tasks: %w", err)
+	}
+	out := make([]task.Task, len(rows))
+	for i, row := range rows {
+		out[i] = row.task()
+	}
+	return out, nil
+}
+
+// SubtaskCounts counts the direct subtasks of a task by status.
+func (r Reader) SubtaskCounts(ctx context.Context, sc access.Scope, taskID string) (map[task.Status]int, error) {
+	var rows []struct {
+		Status task.Status
+		N      int
+	}
+	err := r.db(ctx).Raw(`select status, count(*) n from tasks where workspace_id = ? and parent_id = ? and deleted_at is null group by status`,
+		sc.Workspace(), taskID).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("count subtasks: %w", err)
+	}
+	out := map[task.Status]int{}
+	for _, row := range rows {
+		out[row.Status] = row.N
+	}
+	return out, nil
+}
+
+// CreateTask writes down a task, as it was decided to begin: in the status that it
+// carries, with its first move. It gives id, number and version.
+func (tx *Tx) CreateTask(ctx context.Context, sc access.Scope, t task.Task) (task.Task, error) {
+	seq, err := tx.nextNumber(ctx, sc, "task_seq")
+	if err != nil {
+		return task.Task{}, err
+	}
+	row := taskRow{
+		ID: id.New(), WorkspaceID: sc.Workspace(), Seq: seq, Name: t.Name, Description: t.Description, Instruction: t.Instruction,
+		Status: t.Status, StatusReason: t.StatusReason, Priority: t.Priority, Labels: append(texts{}, t.Labels...),
+		ParentID: t.ParentID, AssigneeAgentID: t.AssigneeAgentID, AssigneeUserID: t.AssigneeUserID, Config: doc[task.Config]{t.Config},
+		CreatedByKind: t.CreatedBy.Kind, CreatedByID: optional(t.CreatedBy.ID), CreatedByOperationID: t.CreatedByOperationID,
+		StartAt: t.StartAt, MaxTopics: t.MaxTopics, CostUSD: new(budget.USD), Version: 1,
+	}
+	if len(t.InstructionRich) > 0 {
+		row.InstructionRich = &doc[json.RawMessage]{t.InstructionRich}
+	}
+	if t.Automation != nil {
+		row.Automation, row.AutomationMode, row.AutomationRevision = &doc[schedule.Automation]{*t.Automation}, &t.Automation.Mode, 1
+	}
+	row.ArmedAt, row.NextPlannedAt, row.NextFireAt = t.ArmedAt, t.NextPlannedAt, t.NextFireAt
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return task.Task{}, err
+	}
+	row.CreatedAt, row.UpdatedAt = now, now
+	if err := tx.db(ctx).Create(&row).Error; err != nil {
+		return task.Task{}, fmt.Errorf("create a task: %w", err)
+	}
+	out := row.task()
+	out.Identifier = fmt.Sprintf("T-%d", seq)
+	if err := tx.recordMove(ctx, sc, moveRow{
+		TaskID: out.ID, ToStatus: t.Status, Reason: t.StatusReason, ActorKind: t.CreatedBy.Kind, ActorID: optional(t.CreatedBy.ID),
+	}); err != nil {
+		return task.Task{}, err
+	}
+	return out, tx.Emit(ctx, sc, taskEvent("task.created", out.ID, t.Status))
+}
+
+// MoveTask carries out a move. It is the only statement that changes a task's
+// status, and it does so only if the status is still the one the move was decided on.
+func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error {
+	n, err := tx.exec(ctx, `
+		update tasks set status = ?, status_reason = ?, version = version + 1, updated_at = clock_timestamp(),
+		  completed_at = case when ? then clock_timestamp() end,
+		  started_at = case when ? then coalesce(started_at, clock_timestamp()) else started_at end,
+		  next_planned_at = case when ? then next_planned_at end, next_fire_at = case when ? then next_fire_at end
+		where workspace_id = ? and id = ? and status = ?`,
+		m.To(), m.Reason(), m.To().Terminal(), m.To() == task.Running,
+		keepsNext(m.To()), keepsNext(m.To()), sc.Workspace(), m.TaskID(), m.From())
+	if err != nil {
+		return fmt.Errorf("move a task to %s: %w", m.To(), err)
+	}
+	if n == 0 {
+		return errs.New(errs.Conflict, "conflict", "The task is no longer %s.", m.From())
+	}
+	if err := tx.recordMove(ctx, sc, moveRow{
+		TaskID: m.TaskID(), FromStatus: optional(string(m.From())), ToStatus: m.To(), Reason: string(m.Reason()),
+		ActorKind: m.Actor().Kind, ActorID: optional(m.Actor().ID), Note: optional(m.Note()),
+	}); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, sc, taskEvent("task.changed", m.TaskID(), m.To()))
+}
+
+func keepsNext(s task.Status) bool { return s == task.Scheduled || s == task.Running }
+
+func taskEvent(typ, taskID string, s task.Status) Event {
+	return Event{Type: typ, SubjectKind: "task", SubjectID: taskID, Payload: map[string]any{"status": s}}
+}
+
+// SetNext stores a task's next fire; the zero slot clears it.
+func (tx *Tx) SetNext(ctx context.Context, sc access.Scope, taskID string, next schedule.Slot) error {
+	var planned, fire *time.Time
+	if next != (schedule.Slot{}) {
+		planned, fire = &next.PlannedAt, &next.FireAt
+	}
+	_, err := tx.exec(ctx, `update tasks set next_planned_at = ?, next_fire_at = ? where workspace_id = ? and id = ?`,
+		planned, fire, sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("set the next fire: %w", err)
+	}
+	return nil
+}
+
+// Arm notes that a task's schedule counts its executions from now.
+func (tx *Tx) Arm(ctx context.Context, sc access.Scope, taskID string) error {
+	_, err := tx.exec(ctx, `update tasks set armed_at = clock_timestamp(), executions = 0, failures = 0 where workspace_id = ? and id = ?`,
+		sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("arm a task: %w", err)
+	}
+	return nil
+}
+
+// TaskRun is what the launch of a topic changes on its task.
+type TaskRun struct {
+	TopicID   string
+	Scheduled bool // it counts as an execution of the schedule
+	Once      bool // it was the one time of a one-shot
+}
+
+// NoteLaunch counts a topic on its task.
+func (tx *Tx) NoteLaunch(ctx context.Context, sc access.Scope, taskID string, run TaskRun) error {
+	_, err := tx.exec(ctx, `
+		update tasks set current_topic_id = ?, total_topics = total_topics + 1, last_run_at = clock_timestamp(), error = null,
+		  executions = executions + case when ? then 1 else 0 end,
+		  start_at = case when ? then null else start_at end
+		where workspace_id = ? and id = ?`, run.TopicID, run.Scheduled, run.Once, sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("note a launch: %w", err)
+	}
+	return nil
+}
+
+// NoteEnd writes what the end of a topic changes on its task besides its status.
+func (tx *Tx) NoteEnd(ctx context.Context, sc access.Scope, taskID, topicID string, failures int, cost *budget.USD) error {
+	_, err := tx.exec(ctx, `
+		update tasks set current_topic_id = case when current_topic_id = ? then null else current_topic_id end,
+		  failures = ?, cost_usd = cost_usd + ?::numeric, updated_at = clock_timestamp()
+		where workspace_id = ? and id = ?`, topicID, failures, cost, sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("note the end of a run: %w", err)
+	}
+	return nil
+}
+
+// SetTaskError stores a task's current error; nil clears it.
+func (tx *Tx) SetTaskError(ctx context.Context, sc access.Scope, taskID string, text *string) error {
+	_, err := tx.exec(ctx, `update tasks set error = ? where workspace_id = ? and id = ?`, text, sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("set a task's error: %w", err)
+	}
+	return nil
+}
+
+// ResetFailures starts the count of failed ticks anew.
+func (tx *Tx) ResetFailures(ctx context.Context, sc access.Scope, taskID string) error {
+	_, err := tx.exec(ctx, `update tasks set failures = 0 where workspace_id = ? and id = ?`, sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("reset a task's failures: %w", err)
+	}
+	return nil
+}
+
+// EditTask stores the parts of a task that a person may edit. Its caller holds the
+// task's lock and has compared the version.
+func (tx *Tx) EditTask(ctx context.Context, sc access.Scope, t task.Task) error {
+	set := map[string]any{
+		"name": t.Name, "description": t.Description, "instruction": t.Instruction, "priority": t.Priority,
+		"labels": append(texts{}, t.Labels...), "parent_id": t.ParentID, "assignee_agent_id": t.AssigneeAgentID,
+		"assignee_user_id": t.AssigneeUserID, "config": doc[task.Config]{t.Config}, "max_topics": t.MaxTopics,
+		"start_at": t.StartAt, "automation": nil, "automation_mode": nil, "automation_revision": t.AutomationRevision,
+		"instruction_rich": nil, "version": t.Version + 1,
+	}
+	if t.Automation != nil {
+		set["automation"], set["automation_mode"] = doc[schedule.Automation]{*t.Automation}, t.Automation.Mode
+	}
+	if len(t.InstructionRich) > 0 {
+		set["instruction_rich"] = doc[json.RawMessage]{t.InstructionRich}
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	set["updated_at"] = now
+	err = tx.db(ctx).Model(&taskRow{}).Where("workspace_id = ? and id = ?", sc.Workspace(), t.ID).Updates(set).Error
+	if err != nil {
+		return fmt.Errorf("edit a task: %w", err)
+	}
+	return tx.Emit(ctx, sc, taskEvent("task.changed", t.ID, t.Status))
+}
+
+// SetDeleted hides a task, or shows it again. The children of a hidden task become top-level.
+func (tx *Tx) SetDeleted(ctx context.Context, sc access.Scope, taskID string, deleted bool) error {
+	_, err := tx.exec(ctx, `
+		update tasks set deleted_at = case when ? then clock_timestamp() end, version = version + 1, updated_at = clock_timestamp(),
+		  next_planned_at = null, next_fire_at = null where workspace_id = ? and id = ?`, deleted, sc.Workspace(), taskID)
+	if err == nil && deleted {
+		_, err = tx.exec(ctx, `update tasks set parent_id = null where workspace_id = ? and parent_id = ?`, sc.Workspace(), taskID)
+	}
+	if err != nil {
+		return fmt.Errorf("delete a task: %w", err)
+	}
+	typ := "task.changed"
+	if deleted {
+		typ = "task.deleted"
+	}
+	return tx.Emit(ctx, sc, Event{Type: typ, SubjectKind: "task", SubjectID: taskID})
+}

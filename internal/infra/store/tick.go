@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/base/id"
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
+)
+
+// Tick is a row of the tick ledger: "it is time", and what came of it.
+type Tick struct {
+	ID, WorkspaceID, TaskID string
+	PlannedAt               *time.Time // nil: nobody planned it
+	FireAt                  time.Time  // planned plus jitter
+	RequestKey              *string
+	Origin                  topic.Origin
+	State                   topic.TickState
+	Reason                  *string
+	AutomationRevision      int64
+	FirstPlannedAt          *time.Time // of a row that stands for several times
+	LastPlannedAt           *time.Time
+	Count                   int
+	Note                    *string
+	ContinuesTopicID        *string
+	ActorKind               access.ActorKind
+	ActorID                 *string
+	TopicID                 *string
+	CreatedAt               time.Time
+	DispatchedAt, EndedAt   *time.Time
+}
+
+// TableName names the table for gorm.
+func (Tick) TableName() string { return "ticks" }
+
+// LateAfter is how long after its time a dispatched tick is called late.
+const LateAfter = time.Minute
+
+// Lag is how long after its time, jitter included, the tick was dispatched.
+func (t Tick) Lag() time.Duration {
+	if t.DispatchedAt == nil {
+		return 0
+	}
+	return max(t.DispatchedAt.Sub(t.FireAt), 0)
+}
+
+// Late reports whether the tick was dispatched more than a minute after its time.
+func (t Tick) Late() bool { return t.Lag() > LateAfter }
+
+// InsertTicks writes ticks in one statement. One that stands there already (the
+// same task and time, or the same request) is left as it is, except a canceled
+// one, which a new plan for the same instant re-opens. It returns the ids of the
+// rows that were written.
+func (tx *Tx) InsertTicks(ctx context.Context, ticks []Tick) ([]string, error) {
+	if len(ticks) == 0 {
+		return nil, nil
+	}
+	for i := range ticks {
+		t := &ticks[i]
+		if t.ID == "" {
+			t.ID = id.New()
+		}
+		if t.Count == 0 {
+			t.Count = 1
+		}
+		if t.ActorKind == "" {
+			t.ActorKind = access.System
+		}
+	}
+	rows := doc[[]Tick]{ticks}
+	var written []string
+	err := tx.db(ctx).Raw(`
+		insert into ticks (id, workspace_id, task_id, planned_at, fire_at, request_key, origin, state, reason, automation_revision,
+		  first_planned_at, last_planned_at, count, note, continues_topic_id, actor_kind, actor_id, ended_at)
+		select "ID", "WorkspaceID", "TaskID", "PlannedAt", "FireAt", "RequestKey", "Origin", "State", "Reason", "AutomationRevision",
+		  "FirstPlannedAt", "LastPlannedAt", "Count", "Note", "ContinuesTopicID", "ActorKind", "ActorID",
+		  case when "State" in ('skipped', 'missed', 'coalesced', 'canceled') then clock_timestamp() end
+		from jsonb_to_recordset(?::jsonb) as r("ID" uuid, "WorkspaceID" uuid, "TaskID" uuid, "PlannedAt" timestamptz, "FireAt" timestamptz,
+		  "RequestKey" text, "Origin" text, "State" text, "Reason" text, "AutomationRevision" bigint, "FirstPlannedAt" timestamptz,
+		  "LastPlannedAt" timestamptz, "Count" int, "Note" text, "ContinuesTopicID" uuid, "ActorKind" text, "ActorID" uuid)
+		on conflict (task_id, planned_at) where planned_at is not null do update set
+		  id = excluded.id, state = excluded.state, reason = excluded.reason, fire_at = excluded.fire_at, origin = excluded.origin,
+		  automation_revision = excluded.automation_revision, ended_at = excluded.ended_at, created_at = clock_timestamp()
+		  where ticks.state = 'canceled'
+		returning id`, rows).Scan(&written).Error
+	if err != nil {
+		return nil, fmt.Errorf("write ticks: %w", err)
+	}
+	return written, nil
+}
+
+// Tick returns a tick.
+func (r Reader) Tick(ctx context.Context, sc access.Scope, tickID string) (Tick, error) {
+	var t Tick
+	err := r.db(ctx).Where("workspace_id = ? and id = ?", sc.Workspace(), tickID).Take(&t).Error
+	return t, found(err, "tick", tickID)
+}
+
+// PendingTick returns the planned tick of a task that nobody has handled yet, if
+// there is one.
+func (r Reader) PendingTick(ctx context.Context, sc access.Scope, taskID string) (*Tick, error) {
+	return r.oneTick(ctx, `workspace_id = ? and task_id = ? and state = 'pending' and planned_at is not null`, sc.Workspace(), taskID)
+}
+
+// QueuedTick returns the tick that waits for the task's open run to end, if there is one.
+func (r Reader) QueuedTick(ctx context.Context, sc access.Scope, taskID string) (*Tick, error) {
+	return r.oneTick(ctx, `workspace_id = ? and task_id = ? and state = 'queued'`, sc.Workspace(), taskID)
+}
+
+// RequestedTick returns the tick of a request that was made before, if it was.
+func (r Reader) RequestedTick(ctx context.Context, sc access.Scope, taskID, key string) (*Tick, error) {
+	return r.oneTick(ctx, `workspace_id = ? and task_id = ? and request_key = ?`, sc.Workspace(), taskID, key)
+}
+
+func (r Reader) oneTick(ctx context.Context, where string, args ...any) (*Tick, error) {
+	var ts []Tick
+	if err := r.db(ctx).Where(where, args...).Limit(1).Find(&ts).Error; err != nil {
+		return nil, fmt.Errorf("read a tick: %w", err)
+	}
+	if len(ts) == 0 {
+		return nil, nil
+	}
+	return &ts[0], nil
+}
+
+// DispatchTick notes that a tick opened a topic.
+func (tx *Tx) DispatchTick(ctx context.Context, sc access.Scope, tickID, topicID string) error {
+	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending, topic.TickQueued},
+		`state = 'dispatched', topic_id = ?, dispatched_at = clock_timestamp(), reason = null`, topicID)
+}
+
+// QueueTick lets a tick wait for the task's open run to end.
+func (tx *Tx) QueueTick(ctx context.Context, sc access.Scope, tickID string) error {
+	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending}, `state = 'queued', reason = ?`, task.InFlight)
+}
+
+// EndTick ends a tick that opened no topic.
+func (tx *Tx) EndTick(ctx context.Context, sc access.Scope, tickID string, state topic.TickState, reason task.Reason) error {
+	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending, topic.TickQueued},
+		`state = ?, reason = ?, ended_at = clock_timestamp()`, state, reason)
+}
+
+// TickRan ends a tick whose topic has ended.
+func (tx *Tx) TickRan(ctx context.Context, sc access.Scope, tickID string) error {
+	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickDispatched}, `state = 'ran', ended_at = clock_timestamp()`)
+}
+
+func (tx *Tx) moveTick(ctx context.Context, sc access.Scope, tickID string, from []topic.TickState, set string, args ...any) error {
+	n, err := tx.exec(ctx, `update ticks set `+set+` where workspace_id = ? and id = ? and state in ?`,
+		append(args, sc.Workspace(), tickID, from)...)
+	if err != nil {
+		return fmt.Errorf("move a tick: %w", err)
+	}
+	if n == 0 {
+		return errs.New(errs.Conflict, "conflict", "The tick was handled meanwhile.")
+	}
+	return tx.Emit(ctx, sc, Event{Type: "tick.changed", SubjectKind: "tick", SubjectID: tickID})
+}
+
+// CancelOpenTicks voids what is planned or queued for a task: an edit, a pause
+// or a cancel. Only planned ones when planned is set.
+func (tx *Tx) CancelOpenTicks(ctx context.Context, sc access.Scope, taskID string, planned bool, why task.Reason) error {
+	_, err := tx.exec(ctx, `
+		update ticks set state = 'canceled', reason = ?, ended_at = clock_timestamp()
+		where workspace_id = ? and task_id = ? and state in ('pending', 'queued') and (planned_at is not null or not ?)`,
+		why, sc.Workspace(), taskID, planned)
+	if err != nil {
+		return fmt.Errorf("cancel the open ticks of a task: %w", err)
+	}
+	return nil
+}
+
+// RanBetween counts the scheduled runs of a task whose planned time is in [from, to).
+func (r Reader) RanBetween(ctx context.Context, sc access.Scope, taskID string, from, to time.Time) (int, error) {
+	var n int
+	err := r.db(ctx).Raw(`select count(*) from ticks where workspace_id = ? and task_id = ? and planned_at >= ? and planned_at < ?
+		and state in ('dispatched', 'ran')`, sc.Workspace(), taskID, from, to).Row().Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the runs of a day: %w", err)
+	}
+	return n, nil
+}
+
+// TickFilter narrows the tick ledger. Empty fields do not.
+type TickFilter struct {
+	Task   string // id
+	State  []string
+	Reason string
+}
+
+// Ticks lists the tick ledger, the newest first.
+func (r Reader) Ticks(ctx context.Context, sc access.Scope, f TickFilter, p Page) ([]Tick, string, error) {
+	q := r.db(ctx).Where("workspace_id = ?", sc.Workspace())
+	if f.Task != "" {
+		q = q.Where("task_id = ?", f.Task)
+	}
+	if len(f.State) > 0 {
+		q = q.Where("state in ?", f.State)
+	}
+	if f.Reason != "" {
+		q = q.Where("reason = ?", f.Reason)
+	}
+	if p.After != "" {
+		q = q.Where("id < ?", p.After)
+	}
+	var out []Tick
+	if err := q.Order("id desc").Limit(p.limit() + 1).Find(&out).Error; err != nil {
+		return nil, "", fmt.Errorf("list ticks: %w", err)
+	}
+	out, next := cut(out, p, func(t Tick) string { return t.ID })
+	return out, next, nil
+}
