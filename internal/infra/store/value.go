@@ -96,3 +96,9 @@ func (tx *Tx) exec(ctx context.Context, sql string, args ...any) (int64, error) 
 	res := tx.db(ctx).Exec(sql, args...)
 	return res.RowsAffected, res.Error
 }
+
+// clean makes text from models, tools and files storable: Postgres keeps no NUL
+// and nothing that is not UTF-8.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
