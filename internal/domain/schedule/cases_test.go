@@ -114,7 +114,7 @@ func (r recordedTask) spec(from time.Time) (Spec, error) {
 	a := Automation{Missed: r.OverduePolicy, Timezone: r.ScheduleTimezone}
 	switch {
 	case r.ScheduleKind == "at":
-		return At(r.ScheduleAt), nil
+		return OnceAt(r.ScheduleAt), nil
 	case r.ScheduleKind == "every":
 		a.Mode, a.EverySeconds, a.Anchor = Every, r.ScheduleEverySeconds, r.ScheduleAnchorAt
 	case r.AutomationMode == "heartbeat":

@@ -119,6 +119,21 @@ func Plan(s Spec, st State, now time.Time) Decision {
 	return planSeries(s, st, first, now)
 }
 
+// Lapsed judges a single planned time that comes to its dispatch only now: whether it
+// is missed, and why. Plan sees a pending tick again only when the next time is due;
+// the dispatch of one that waited long asks this.
+func (s Spec) Lapsed(fireAt, now time.Time) (reason string, lapsed bool) {
+	switch age := now.Sub(fireAt); {
+	case age <= Grace:
+		return "", false
+	case age > s.window:
+		return ReasonExpired, true
+	case s.missed == MissedSkip:
+		return ReasonPolicySkip, true
+	}
+	return "", false
+}
+
 // planSingle treats the kinds that have one planned time at a time.
 func planSingle(s Spec, st State, now time.Time) Decision {
 	next := time.Time{}
@@ -133,16 +148,10 @@ func planSingle(s Spec, st State, now time.Time) Decision {
 		return Decision{}
 	}
 	row := Row{PlannedAt: st.NextPlanned, FireAt: fire, State: TickPending, First: st.NextPlanned, Last: st.NextPlanned, Count: 1}
-	age := now.Sub(fire)
-	reason, ok := s.Refusal(st.NextPlanned, st.Holidays)
-	switch {
-	case !ok:
+	if reason, ok := s.Refusal(st.NextPlanned, st.Holidays); !ok {
 		row.State, row.Reason = TickSkipped, reason
-	case age <= Grace:
-	case age > s.window:
-		row.State, row.Reason = TickMissed, ReasonExpired
-	case s.missed == MissedSkip:
-		row.State, row.Reason = TickMissed, ReasonPolicySkip
+	} else if reason, lapsed := s.Lapsed(fire, now); lapsed {
+		row.State, row.Reason = TickMissed, reason
 	}
 	d := Decision{Rows: []Row{row}}
 	if row.State != TickPending {

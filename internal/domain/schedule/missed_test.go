@@ -114,7 +114,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanOnce(t *testing.T) {
-	s := At(planTime(t, "10:00"))
+	s := OnceAt(planTime(t, "10:00"))
 	for _, c := range []struct {
 		now, want string
 		usedUp    bool
@@ -268,4 +268,24 @@ func TestPlanAccountsForEveryTimeOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestLapsed(t *testing.T) {
+	for _, c := range []struct {
+		missed, late, want string
+	}{
+		{"latest", "60s", ""}, {"latest", "1h", ""}, {"latest", "1h1ms", ReasonExpired},
+		{"all", "1h", ""}, {"all", "1h1ms", ReasonExpired},
+		{"skip", "60s", ""}, {"skip", "61s", ReasonPolicySkip}, {"skip", "2h", ReasonExpired},
+	} {
+		s := jsonSpec(t, `{"mode":"schedule","pattern":"@hourly","missed":"`+c.missed+`"}`)
+		late, err := time.ParseDuration(c.late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fire := planTime(t, "10:00")
+		if got, lapsed := s.Lapsed(fire, fire.Add(late)); got != c.want || lapsed != (c.want != "") {
+			t.Errorf("%s, %s late: %q, want %q", c.missed, c.late, got, c.want)
+		}
+	}
 }

@@ -85,10 +85,11 @@ func latest(a, b time.Time) time.Time {
 func (s *Spec) nextSchedule(after int64) (at, reading int64, ok bool) {
 	cal := &s.pattern.calendar
 	if !s.pattern.interval {
-		if reading, ok = cal.next(reached(s.loc, after) + 1); !ok {
+		shown, here := reached(s.loc, after)
+		if reading, ok = cal.next(shown + 1); !ok {
 			return 0, 0, false
 		}
-		return firstReach(s.loc, after, reading), reading, true
+		return firstReach(s.loc, here, reading), reading, true
 	}
 	for from := after + 1; from < after+searchYears*366*daySeconds; {
 		st := stretchAt(s.loc, from)
@@ -170,9 +171,14 @@ func (s *Spec) countInterval(after, until int64) (n int64) {
 // countWall counts the named readings that are first reached in the interval, and
 // takes those together that a gap maps to its end.
 func (s *Spec) countWall(after, until int64) int64 {
-	n := s.pattern.count(reached(s.loc, after)+1, reached(s.loc, until)+1)
-	for change := stretchAt(s.loc, after).end; change <= until; change = stretchAt(s.loc, change).end {
-		if k := s.pattern.count(reached(s.loc, change-1)+1, reached(s.loc, change)+1); k > 1 {
+	from, here := reached(s.loc, after)
+	to, _ := reached(s.loc, until)
+	n := s.pattern.count(from+1, to+1)
+	for here.end <= until {
+		before, _ := reached(s.loc, here.end-1)
+		var behind int64
+		behind, here = reached(s.loc, here.end)
+		if k := s.pattern.count(before+1, behind+1); k > 1 {
 			n -= k - 1
 		}
 	}

@@ -110,8 +110,8 @@ func (s Spec) DailyLimitReached(started int) bool {
 func (s Spec) DayOf(planned time.Time) (start, end time.Time) {
 	_, offset := planned.In(s.loc).Zone()
 	midnight := floorDiv(planned.Unix()+int64(offset), daySeconds) * daySeconds
-	from := planned.Unix() - 3*daySeconds // has not reached that midnight: no day is longer than two
-	return time.Unix(firstReach(s.loc, from, midnight), 0).UTC(), time.Unix(firstReach(s.loc, from, midnight+daySeconds), 0).UTC()
+	before := stretchAt(s.loc, planned.Unix()-3*daySeconds) // not there yet: no day is longer than two
+	return time.Unix(firstReach(s.loc, before, midnight), 0).UTC(), time.Unix(firstReach(s.loc, before, midnight+daySeconds), 0).UTC()
 }
 
 // Dates is a set of local dates.

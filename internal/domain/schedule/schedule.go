@@ -98,9 +98,10 @@ func Parse(a Automation) (Spec, error) {
 	return s, nil
 }
 
-// At compiles the single time of a task with startAt and no automation. It follows
-// the missed policy that is the default of every other kind.
-func At(at time.Time) Spec {
+// OnceAt compiles the single time of a task with startAt and no automation. It
+// follows the missed policy that is the default of every other kind. A time in the
+// past has no next fire, and is refused where it is saved.
+func OnceAt(at time.Time) Spec {
 	s := Spec{mode: Once, zone: "UTC", loc: time.UTC, at: at.UTC().Truncate(time.Microsecond), overlap: OverlapSkip, missed: MissedLatest}
 	s.window = s.defaultWindow()
 	return s

@@ -167,26 +167,25 @@ func stretchAt(loc *time.Location, at int64) stretch {
 }
 
 // reached returns the latest reading that a clock in the zone has shown up to an
-// instant. It never falls; it stands still while an hour is repeated and jumps
+// instant, and the stretch around that. It never falls; it stands still while an hour is repeated and jumps
 // where one is left out. No two changes whose repeats reach into each other lie
 // more than two days apart.
-func reached(loc *time.Location, at int64) int64 {
-	s := stretchAt(loc, at)
-	latest := at + s.offset
-	for s.start > at-2*daySeconds {
+func reached(loc *time.Location, at int64) (latest int64, here stretch) {
+	here = stretchAt(loc, at)
+	latest = at + here.offset
+	for s := here; s.start > at-2*daySeconds; {
 		end := s.start
 		s = stretchAt(loc, end-1)
 		latest = max(latest, end-1+s.offset)
 	}
-	return latest
+	return latest, here
 }
 
 // firstReach returns the first instant at which a clock in the zone shows the
 // reading or a later one. Where the reading exists that is its first occurrence;
-// where a gap swallowed it, the end of the gap. from is an instant that has not
-// reached it.
-func firstReach(loc *time.Location, from, reading int64) int64 {
-	s := stretchAt(loc, from)
+// where a gap swallowed it, the end of the gap. The search begins at the stretch s around
+// an instant that has not reached the reading.
+func firstReach(loc *time.Location, s stretch, reading int64) int64 {
 	if reading-daySeconds > s.end { // no offset exceeds 16 hours: nothing earlier reads so late
 		s = stretchAt(loc, reading-daySeconds)
 	}
