@@ -21,8 +21,12 @@ const EventsChannel = "dogwatch_events"
 // eventsLock makes numbering a matter of one process at a time.
 const eventsLock = 0x646f67_01 // "dog", 1
 
-// Emit writes down what changed, in the transaction that changes it.
+// Emit writes down what changed, in the transaction that changes it. It is where
+// a request with an idempotency key takes effect.
 func (tx *Tx) Emit(ctx context.Context, sc access.Scope, events ...Event) error {
+	if err := tx.tookEffect(ctx); err != nil {
+		return err
+	}
 	for _, e := range events {
 		payload := []byte("{}")
 		if e.Payload != nil {
