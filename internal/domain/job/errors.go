@@ -16,6 +16,12 @@ var (
 	ErrTimeLimit = errors.New("the job took longer than its kind may")
 )
 
+// Causes with which a job is given up without being run once more.
+var (
+	ErrPoison   = errors.New("the worker died or stood still each time the job ran")
+	ErrAttempts = errors.New("the job failed as often as its kind may")
+)
+
 // retry is an error that says when to try again.
 type retry struct {
 	error

@@ -75,6 +75,8 @@ var (
 	Settle = Kind{"settle", Fast, 100, time.Minute}
 	// Handoff: write what a settled topic leaves for the next; flow/settle. Key: the topic.
 	Handoff = Kind{"handoff", Operations, 3, 10 * time.Minute}
+	// Unlock: a task has ended; start what waited only for it; flow/launch. Key: the task.
+	Unlock = Kind{"unlock", Fast, 100, time.Minute}
 	// Reconcile: prove the invariants and repair what breaks them; flow/tick.
 	// Key: "all"; it posts itself anew.
 	Reconcile = Kind{"reconcile", Housekeeping, 1000, 5 * time.Minute}
@@ -84,7 +86,7 @@ var (
 )
 
 // Kinds lists every kind.
-var Kinds = []Kind{Tick, Step, Settle, Handoff, Reconcile, Retention}
+var Kinds = []Kind{Tick, Step, Settle, Handoff, Unlock, Reconcile, Retention}
 
 // IDs is the body of a job. It never changes after the post.
 type IDs struct {

@@ -109,23 +109,25 @@ func (l Limits) Exceeded(u Usage) (Reason, string, bool) {
 	return "", "", false
 }
 
-// Tighten returns the limits of l where other sets none, else other's where it
-// is lower: a task may lower what its agent may use, never raise it.
-func (l Limits) Tighten(other Limits) Limits {
-	lower := func(a, b int64) int64 {
-		if a == 0 || b != 0 && b < a {
-			return b
-		}
-		return a
+// Or returns the limits of l, and other's where l sets none: a task's own budget
+// wins over its agent's, an agent's over the house's.
+func (l Limits) Or(other Limits) Limits {
+	if l.Steps == 0 {
+		l.Steps = other.Steps
 	}
-	out := Limits{
-		Steps:   int(lower(int64(l.Steps), int64(other.Steps))),
-		Tokens:  lower(l.Tokens, other.Tokens),
-		Seconds: int(lower(int64(l.Seconds), int64(other.Seconds))),
-		USD:     l.USD,
+	if l.Tokens == 0 {
+		l.Tokens = other.Tokens
 	}
-	if other.USD != nil && (l.USD == nil || *other.USD < *l.USD) {
-		out.USD = other.USD
+	if l.USD == nil {
+		l.USD = other.USD
 	}
-	return out
+	if l.Seconds == 0 {
+		l.Seconds = other.Seconds
+	}
+	return l
 }
+
+// DefaultLimits hold where neither task nor agent sets one. Forty steps are more
+// than a run that gets somewhere needs; half a million tokens are some dollars of
+// a good model; half an hour is longer than a person would watch one.
+var DefaultLimits = Limits{Steps: 40, Tokens: 500_000, Seconds: 1800}
