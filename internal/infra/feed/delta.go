@@ -140,7 +140,7 @@ func (r Receiver) Receive(ctx context.Context, got func(event.Event)) {
 			}
 			got(event.Event{
 				Type: event.StepDelta, SubjectKind: "operation", SubjectID: d.Operation, WorkspaceID: d.Workspace, At: time.Now(),
-				Payload: map[string]any{"step": d.Step, "text": d.Text},
+				Payload: map[string]any{"operationId": d.Operation, "seq": d.Step, "text": d.Text},
 			})
 		}
 	}

@@ -201,7 +201,7 @@ func TestTextOfAModelComesThroughRedisInFewMessages(t *testing.T) {
 	for got.Len() < want.Len() {
 		e := next(t, s)
 		payload := e.Payload.(map[string]any)
-		if e.Type != event.StepDelta || e.SubjectID != "op" || e.Seq != 0 || payload["step"] != 3 {
+		if e.Type != event.StepDelta || e.SubjectID != "op" || e.Seq != 0 || payload["seq"] != 3 {
 			t.Fatalf("got %+v", e)
 		}
 		got.WriteString(payload["text"].(string))
