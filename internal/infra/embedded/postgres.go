@@ -19,10 +19,12 @@ const databaseName = "dogwatch"
 
 const (
 	// A server that was killed (out of memory, most likely) is started again at
-	// once; one that ends again and again within steadyAfter is given up after
-	// maxRestarts, so that a full disk is reported and not fought.
-	maxRestarts = 5
-	steadyAfter = time.Minute
+	// once. One that ends or fails to start maxFailures times, never staying up
+	// for steadyAfter, is given up within a few seconds, so that a full disk is
+	// reported and not fought.
+	maxFailures  = 5
+	steadyAfter  = time.Minute
+	restartPause = 50 * time.Millisecond // doubles with each failure
 	// restartLimit bounds one restart including recovery.
 	restartLimit = 5 * time.Minute
 	// trimInterval is how often the server's log is looked at for its size.
@@ -103,7 +105,7 @@ func (p *Postgres) keep(ctx context.Context) {
 	defer close(p.done)
 	trim := time.NewTicker(trimInterval)
 	defer trim.Stop()
-	restarts := 0
+	failures := 0
 	for up := time.Now(); ; up = time.Now() {
 		for ended := false; !ended; {
 			select {
@@ -118,28 +120,40 @@ func (p *Postgres) keep(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		p.log.Error("embedded Postgres ended unexpectedly", "state", p.cluster.server.cmd.ProcessState.String())
 		if time.Since(up) > steadyAfter {
-			restarts = 0
+			failures = 0
 		}
-		restarts++
-		p.log.Error("embedded Postgres ended unexpectedly", "state", p.cluster.server.cmd.ProcessState.String(), "restart", restarts)
-		if restarts > maxRestarts {
-			p.err = &StartError{Dependency: "postgres", Problem: fmt.Sprintf("the server ended %d times in a row", restarts),
-				Try: "the log in " + p.cluster.server.logPath, Err: ErrExited}
-			return
-		}
-		startCtx, cancel := context.WithTimeout(ctx, restartLimit)
-		err := p.cluster.Start(startCtx)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			p.err = fmt.Errorf("restarting: %w", err)
+		failures++
+		if p.err = p.bringBack(ctx, &failures); p.err != nil || ctx.Err() != nil {
 			return
 		}
 		p.log.Info("embedded Postgres is up again")
 	}
+}
+
+// bringBack starts the server again, at once the first time, then ever more
+// slowly, counting on from the failures there were before.
+func (p *Postgres) bringBack(ctx context.Context, failures *int) error {
+	err := fmt.Errorf("%w again and again", ErrExited)
+	for ; *failures <= maxFailures; *failures++ {
+		if wait := (restartPause << *failures) - 2*restartPause; wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		startCtx, cancel := context.WithTimeout(ctx, restartLimit)
+		err = p.cluster.Start(startCtx)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		p.log.Error("embedded Postgres did not come back", "failures", *failures, "err", err)
+	}
+	return &StartError{Dependency: "postgres", Problem: fmt.Sprintf("the server ended and did not come back: %v", err),
+		Try: "free space, memory and the log in " + p.cluster.server.logPath, Err: err}
 }
 
 // ensureDatabase creates a database unless it exists.

@@ -218,7 +218,8 @@ func TestAKilledServerComesBackAtTheSameAddress(t *testing.T) {
 			if now := readPID(filepath.Join(p.cluster.data, "postmaster.pid")); now != 0 && now != pid {
 				break
 			} else if time.Now().After(end) {
-				t.Fatal("the server was not started again")
+				b, _ := os.ReadFile(filepath.Join(p.cluster.cfg.Dir, "postgres.log"))
+				t.Fatalf("the server %d was not started again: %v\n%s", pid, p.Err(), b)
 			}
 		}
 		mustHaveKept(t, p.URL())
@@ -334,22 +335,21 @@ func TestAnOrphanedServerIsTakenOver(t *testing.T) {
 }
 
 func TestAStaleLockWithAnotherProgramsNumberIsNoObstacle(t *testing.T) {
-	other := exec.Command("sleep", "60")
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	dir := newDir(t, openBase(t))
 	ctx := within(t, time.Minute)
-	c, err := OpenCluster(ctx, ClusterConfig{Dir: dir, Log: quiet, Throwaway: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := newCluster(t)
 	if err := c.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	c.Kill()
+
+	// A program of the same account: Postgres would take it for a postmaster.
+	other := exec.Command("sleep", "60")
+	other.SysProcAttr = procAttr(c.id, 0)
+	other.Dir = "/"
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
 	for _, path := range []string{filepath.Join(c.data, "postmaster.pid"), filepath.Join(c.socket, ".s.PGSQL.5432.lock")} {
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -363,10 +363,45 @@ func TestAStaleLockWithAnotherProgramsNumberIsNoObstacle(t *testing.T) {
 	if err := c.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c.Kill()
 	if !alive(other.Process.Pid) {
 		t.Fatal("a program that has nothing to do with us was stopped")
 	}
+}
+
+func TestAStartWaitsForTheLastProcessesOfAKilledServer(t *testing.T) {
+	ctx := within(t, time.Minute)
+	c := newCluster(t)
+	if err := c.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(ctx, c.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := int(conn.PgConn().PID())
+	defer conn.Close(ctx)
+	if err := syscall.Kill(backend, syscall.SIGSTOP); err != nil { // holds on to the shared memory
+		t.Fatal(err)
+	}
+	c.server.signal(syscall.SIGKILL)
+	<-c.Exited()
+	time.AfterFunc(400*time.Millisecond, func() { _ = syscall.Kill(backend, syscall.SIGKILL) })
+	if err := c.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if alive(backend) && !isZombie(backend) {
+		t.Fatal("the new server runs beside a process of the old one")
+	}
+}
+
+func newCluster(t *testing.T) *Cluster {
+	t.Helper()
+	c, err := OpenCluster(within(t, time.Minute), ClusterConfig{Dir: newDir(t, openBase(t)), Log: quiet, Throwaway: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill(); _ = c.Close() })
+	return c
 }
 
 func TestALongDataPathGetsAShortSocket(t *testing.T) {
