@@ -140,7 +140,7 @@ func TestErrorsNameKeyValueAndWhatIsAllowed(t *testing.T) {
 		{name: "database", env: m{"DOGWATCH_DATABASE_URL": "mysql://u:hunter22@h/d"}, want: []string{"DOGWATCH_DATABASE_URL", "Postgres 15"}, hidden: "hunter22"},
 		{name: "queue", env: m{"DOGWATCH_REDIS_URL": "http://:hunter22@h"}, want: []string{"DOGWATCH_REDIS_URL", "rediss://"}, hidden: "hunter22"},
 		{name: "short token", env: m{"DOGWATCH_ADMIN_TOKEN": "hunter22"}, want: []string{"a value of 8 characters", "24 to 200"}, hidden: "hunter22"},
-		{name: "short password", env: m{"DOGWATCH_ADMIN_PASSWORD": "hunter2"}, want: []string{"8 to 1000"}, hidden: "hunter2"},
+		{name: "short password", env: m{"DOGWATCH_ADMIN_PASSWORD": "hunter2"}, want: []string{"10 to 512"}, hidden: "hunter2"},
 		{name: "e-mail", env: m{"DOGWATCH_ADMIN_EMAIL": "nobody"}, want: []string{`"nobody"`, "e-mail"}},
 		{name: "secret key", env: m{"DOGWATCH_SECRET_KEY": "hunter22"}, want: []string{"32 bytes"}, hidden: "hunter22"},
 		{name: "blobs elsewhere", env: m{"DOGWATCH_BLOB_URL": "ftp://x/y"}, want: []string{`"ftp://x/y"`, "a folder"}},

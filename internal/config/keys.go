@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dogwatch/dogwatch/internal/infra/password"
+	"github.com/dogwatch/dogwatch/internal/infra/queue"
 )
 
 // Key is one thing that can be configured.
@@ -33,14 +36,16 @@ var keys = []Key{
 		set: func(c *Config, v string) bool { return setIf(&c.Data, v, v != "" && !strings.ContainsRune(v, 0)) }},
 	{Name: "databaseUrl", Env: "DOGWATCH_DATABASE_URL", Allowed: "the address of a Postgres 15 or newer, such as postgres://user:password@host:5432/dogwatch", Secret: true,
 		set: func(c *Config, v string) bool { return setIf(&c.DatabaseURL, v, isPostgres(v)) }},
-	{Name: "redisUrl", Env: "DOGWATCH_REDIS_URL", Allowed: "the address of a Redis: redis://, rediss://, redis-sentinel:// or redis-cluster:// and what follows", Secret: true,
+	{Name: "redisUrl", Env: "DOGWATCH_REDIS_URL", Allowed: "redis://host:6379/0, rediss://host:6380/0, redis-sentinel://host1:26379,host2:26379?master=name, or redis://host1:6379?addr=host2:6379 for a cluster", Secret: true,
 		set: func(c *Config, v string) bool { return setIf(&c.RedisURL, v, isRedis(v)) }},
 	{Name: "adminToken", Env: "DOGWATCH_ADMIN_TOKEN", Allowed: "24 to 200 printable ASCII characters without spaces", Secret: true,
 		set: func(c *Config, v string) bool { return setIf(&c.AdminToken, v, isToken(v)) }},
 	{Name: "adminEmail", Env: "DOGWATCH_ADMIN_EMAIL", Allowed: "an e-mail address",
 		set: func(c *Config, v string) bool { return setIf(&c.AdminEmail, strings.ToLower(v), isEmail(v)) }},
-	{Name: "adminPassword", Env: "DOGWATCH_ADMIN_PASSWORD", Allowed: "8 to 1000 characters", Secret: true,
-		set: func(c *Config, v string) bool { return setIf(&c.AdminPassword, v, len(v) >= 8 && len(v) <= 1000) }},
+	{Name: "adminPassword", Env: "DOGWATCH_ADMIN_PASSWORD", Allowed: fmt.Sprintf("%d to %d bytes", password.Min, password.Max), Secret: true,
+		set: func(c *Config, v string) bool {
+			return setIf(&c.AdminPassword, v, len(v) >= password.Min && len(v) <= password.Max)
+		}},
 	{Name: "secretKey", Env: "DOGWATCH_SECRET_KEY", Allowed: "32 bytes in hexadecimal or base64, such as `openssl rand -hex 32` prints", Secret: true,
 		set: func(c *Config, v string) bool { var ok bool; c.SecretKey, ok = ParseSecretKey(v); return ok }},
 	{Name: "blobUrl", Env: "DOGWATCH_BLOB_URL", Allowed: "a folder, as a path or file:// address",
@@ -115,12 +120,11 @@ func isPostgres(v string) bool {
 }
 
 func isRedis(v string) bool {
-	u, err := url.Parse(v)
-	if err != nil {
-		return false
+	r, err := queue.Dial(v) // connects to nothing yet
+	if err == nil {
+		_ = r.Close()
 	}
-	schemes := []string{"redis", "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster"}
-	return slices.Contains(schemes, u.Scheme) && u.Host != "" || u.Scheme == "redis-socket" && u.Path != ""
+	return err == nil
 }
 
 // isToken takes what can travel in a header as it stands.
