@@ -190,9 +190,7 @@ func firstReach(loc *time.Location, s stretch, reading int64) int64 {
 		s = stretchAt(loc, reading-daySeconds)
 	}
 	for reading-s.offset >= s.end {
-		end := s.end
-		s = stretchAt(loc, end)
-		s.start = end
+		s = stretchAt(loc, s.end)
 	}
 	return max(s.start, reading-s.offset)
 }
