@@ -223,12 +223,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, wire func(Reques
 		s.refuse(w, r, problem{400, err.Error(), "invalid_request_error"}, "")
 		return
 	}
-	reply := s.next(req)
-	if reply.Delay > 0 && !s.pause(r, time.Duration(reply.Delay)) {
+	s.record(&req)
+	if p := s.check(req); p != nil {
+		s.refuse(w, r, *p, "")
 		return
 	}
-	if p := s.check(req); p != nil && reply.Status == 0 && reply.Body == "" {
-		s.refuse(w, r, *p, "")
+	reply := s.next(req)
+	if reply.Delay > 0 && !s.pause(r, time.Duration(reply.Delay)) {
 		return
 	}
 	switch {
@@ -256,21 +257,26 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, wire func(Reques
 	}
 }
 
-func (s *Server) next(req Request) Reply {
+func (s *Server) record(req *Request) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	req.N = len(s.requests) + 1
 	if s.logKey != nil {
 		if m := s.logKey.FindStringSubmatch(req.Prompt()); m != nil {
 			req.Key = m[len(m)-1]
 		}
 	}
-	s.requests = append(s.requests, req)
+	s.requests = append(s.requests, *req)
 	if s.log != nil {
 		line, _ := json.Marshal(map[string]any{
 			"n": req.N, "at": time.Now().UTC(), "path": req.Path, "model": req.Model, "key": req.Key, "last": req.Last(),
 		})
 		s.log.Write(append(line, '\n'))
 	}
+}
+
+func (s *Server) next(req Request) Reply {
+	s.mu.Lock()
 	if len(s.script) > 0 {
 		reply := s.script[0]
 		s.script = s.script[1:]

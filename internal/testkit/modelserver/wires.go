@@ -3,7 +3,6 @@ package modelserver
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // pieces cuts text into what a stream sends at a time.
@@ -227,18 +226,4 @@ func (s *Server) anthropic(req Request, reply Reply) ([]string, any) {
 	final["output_tokens"] = u.Output
 	doc["content"], doc["stop_reason"], doc["usage"] = content, stop, final
 	return frames, doc
-}
-
-// Size returns how many bytes of frames a stream of text takes before the given
-// part of the text has been sent, for CutAfter.
-func (s *Server) Size(req Request, reply Reply, until string) int {
-	frames, _ := s.openAI(req, reply)
-	n := 0
-	for _, f := range frames {
-		if strings.Contains(f, until) {
-			break
-		}
-		n += len(f)
-	}
-	return n
 }
