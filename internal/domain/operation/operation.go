@@ -68,6 +68,7 @@ const (
 	DetailLoop             = "loop_detected"
 	DetailByPerson         = "canceled_by_person"
 	DetailByParent         = "parent_canceled"
+	DetailSuperseded       = "superseded" // by the next run, where overlap is cancel
 	DetailPoison           = "poison"
 	DetailInternal         = "internal_error"
 )

@@ -106,6 +106,8 @@ func AfterTopic(t Task, e Ending, spec *schedule.Spec, at time.Time) (Plan, erro
 	switch {
 	case to != Scheduled:
 		p.Next.Clear = true
+	case !t.Automated():
+		p.Next.Set = schedule.Slot{PlannedAt: *t.StartAt, FireAt: *t.StartAt}
 	case spec.Mode() == schedule.Heartbeat:
 		p.Next.Set = spec.Beat(t.ID, at, time.Duration(e.Wishes.NextBeatSeconds)*time.Second)
 	}
@@ -147,6 +149,12 @@ func (t Task) after(e Ending, ended topic.Status, failures int) (Status, Reason)
 		return Scheduled, RanOn
 	}
 	switch {
+	case t.StartAt != nil && failed: // a run by hand before its time, which is still to come
+		return Scheduled, RunFailed
+	case t.StartAt != nil && ended == topic.Canceled:
+		return Scheduled, Interrupted
+	case t.StartAt != nil:
+		return Scheduled, RanOn
 	case failed && review:
 		return Paused, RunFailed
 	case failed:

@@ -8,6 +8,7 @@ package task
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -183,6 +184,22 @@ func (t Task) Acceptance() Acceptance {
 // Automated reports whether the task repeats.
 func (t Task) Automated() bool { return t.Automation != nil }
 
+// Spec compiles what starts the task by time; nil when nothing does.
+func (t Task) Spec() (*schedule.Spec, error) {
+	switch {
+	case t.Automation != nil:
+		s, err := schedule.Parse(*t.Automation)
+		if err != nil {
+			return nil, fmt.Errorf("read the automation of %s: %w", t.Identifier, err)
+		}
+		return &s, nil
+	case t.StartAt != nil:
+		s := schedule.OnceAt(*t.StartAt)
+		return &s, nil
+	}
+	return nil, nil
+}
+
 // Armed reports whether time alone will start the task.
 func (t Task) Armed() bool {
 	return (t.Automated() || t.StartAt != nil) && (t.Status == Scheduled || t.Status == Running)
@@ -218,4 +235,19 @@ func (t Task) Move(to Status, why Reason, by access.Actor) (Move, error) {
 func (m Move) Noted(note string) Move {
 	m.note = note
 	return m
+}
+
+// Spent says in words which part of an allowance is used up, "" when none is.
+// Money that is not known counts as nothing: the limits on tokens and time still
+// bite.
+func (a Allowance) Spent(cost *budget.USD, tokens int64, seconds int) string {
+	switch {
+	case a.USD != nil && cost != nil && *cost >= *a.USD:
+		return fmt.Sprintf("The day's budget of %s USD is used up.", *a.USD)
+	case a.Tokens > 0 && tokens >= a.Tokens:
+		return fmt.Sprintf("The day's budget of %d tokens is used up.", a.Tokens)
+	case a.Minutes > 0 && seconds >= a.Minutes*60:
+		return fmt.Sprintf("The day's budget of %d minutes is used up.", a.Minutes)
+	}
+	return ""
 }

@@ -160,7 +160,7 @@ func (tx *Tx) CloseBriefs(ctx context.Context, sc access.Scope, taskID string, c
 	}
 	var rows []briefRow
 	err := tx.db(ctx).Raw(`
-		update briefs set resolved_at = clock_timestamp(), resolved_action = 'recovered', resolved_by_kind = 'system',
+		update briefs set resolved_at = clock_timestamp(), resolved_action = 'closed', resolved_by_kind = 'system',
 		  version = version + 1, updated_at = clock_timestamp()
 		where workspace_id = ? and task_id = ? and cause in ? and resolved_at is null returning *`, sc.Workspace(), taskID, causes).Scan(&rows).Error
 	if err != nil {
@@ -172,6 +172,17 @@ func (tx *Tx) CloseBriefs(ctx context.Context, sc access.Scope, taskID string, c
 		}
 	}
 	return nil
+}
+
+// CloseTaskBriefs resolves every open brief of a task: the task has ended, and what
+// they ask has no point any more.
+func (tx *Tx) CloseTaskBriefs(ctx context.Context, sc access.Scope, taskID string) error {
+	var causes []string
+	err := tx.db(ctx).Raw(`select cause from briefs where workspace_id = ? and task_id = ? and resolved_at is null`, sc.Workspace(), taskID).Scan(&causes).Error
+	if err != nil {
+		return fmt.Errorf("find the open briefs of a task: %w", err)
+	}
+	return tx.CloseBriefs(ctx, sc, taskID, causes)
 }
 
 // Brief returns a brief.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
 )
 
 // Due is a task whose time has come, locked, with its planned tick that nobody
@@ -73,15 +74,20 @@ func (tx *Tx) SetPlanned(ctx context.Context, ps []Planned) error {
 	return nil
 }
 
-// CoalesceTicks ends pending ticks that a newer one of their task absorbs.
-func (tx *Tx) CoalesceTicks(ctx context.Context, ids []string) error {
-	if len(ids) == 0 {
-		return nil
+// AbsorbTicks ends pending ticks that their policy gives up: coalesced when a newer
+// one of their task stands for them, else missed.
+func (tx *Tx) AbsorbTicks(ctx context.Context, ids []string, reason task.Reason) error {
+	state := topic.TickMissed
+	switch reason {
+	case task.Coalesced:
+		state = topic.TickCoalesced
+	case task.OutsideBounds, task.ExcludedDate, task.OutsideActiveHours:
+		state = topic.TickSkipped
 	}
-	_, err := tx.exec(ctx, `update ticks set state = 'coalesced', reason = ?, ended_at = clock_timestamp() where id in ? and state = 'pending'`,
-		task.Coalesced, ids)
+	_, err := tx.exec(ctx, `update ticks set state = ?, reason = ?, ended_at = clock_timestamp() where id in ? and state = 'pending'`,
+		state, reason, ids)
 	if err != nil {
-		return fmt.Errorf("coalesce ticks: %w", err)
+		return fmt.Errorf("give up ticks: %w", err)
 	}
 	return nil
 }

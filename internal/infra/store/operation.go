@@ -238,25 +238,6 @@ func (tx *Tx) EndOperation(ctx context.Context, sc access.Scope, o Operation, re
 	return true, tx.Emit(ctx, sc, operationEvent(o.ID, o.TaskID, o.TopicID, reason.Status()))
 }
 
-// RequestInterrupt asks an operation to stop, and tells the process that runs it.
-// It reports false when there is nothing to stop. The first request's detail stays.
-func (tx *Tx) RequestInterrupt(ctx context.Context, sc access.Scope, operationID, detail string) (bool, error) {
-	n, err := tx.exec(ctx, `
-		update operations set interrupt_at = coalesce(interrupt_at, clock_timestamp()), interrupt_detail = coalesce(interrupt_detail, ?)
-		where workspace_id = ? and id = ? and status not in ('done', 'error', 'interrupted')`, detail, sc.Workspace(), operationID)
-	if err != nil {
-		return false, fmt.Errorf("ask an operation to stop: %w", err)
-	}
-	if n == 0 {
-		return false, nil
-	}
-	_, err = tx.exec(ctx, `select pg_notify('stop', ?)`, operationID)
-	if err != nil {
-		return false, fmt.Errorf("tell of a stop: %w", err)
-	}
-	return true, nil
-}
-
 func operationEvent(operationID, taskID, topicID string, s operation.Status) Event {
 	return Event{Type: "operation.changed", SubjectKind: "operation", SubjectID: operationID,
 		Payload: map[string]any{"taskId": taskID, "topicId": topicID, "status": s}}

@@ -11,6 +11,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/budget"
+	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 )
@@ -246,7 +247,8 @@ func (tx *Tx) CreateTask(ctx context.Context, sc access.Scope, t task.Task) (tas
 }
 
 // MoveTask carries out a move. It is the only statement that changes a task's
-// status, and it does so only if the status is still the one the move was decided on.
+// status, and it does so only if the status is still the one the move was decided
+// on. An end posts the job that starts what waited for it.
 func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error {
 	n, err := tx.exec(ctx, `
 		update tasks set status = ?, status_reason = ?, version = version + 1, updated_at = clock_timestamp(),
@@ -268,7 +270,10 @@ func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error 
 	}); err != nil {
 		return err
 	}
-	return tx.Emit(ctx, sc, taskEvent("task.changed", m.TaskID(), m.To()))
+	if err := tx.Emit(ctx, sc, taskEvent("task.changed", m.TaskID(), m.To())); err != nil || !m.To().Terminal() {
+		return err
+	}
+	return tx.PostJobs(ctx, job.Post{Kind: job.Unlock, Key: m.TaskID(), IDs: job.IDs{Workspace: sc.Workspace(), Task: m.TaskID()}})
 }
 
 func keepsNext(s task.Status) bool { return s == task.Scheduled || s == task.Running }
@@ -333,11 +338,32 @@ func (tx *Tx) NoteEnd(ctx context.Context, sc access.Scope, taskID, topicID stri
 	return nil
 }
 
+// AddCost adds what was paid for a topic after it had ended to the topic and its task.
+func (tx *Tx) AddCost(ctx context.Context, sc access.Scope, taskID, topicID string, cost *budget.USD) error {
+	_, err := tx.exec(ctx, `update topics set cost_usd = cost_usd + ?::numeric where workspace_id = ? and id = ?`, cost, sc.Workspace(), topicID)
+	if err == nil {
+		_, err = tx.exec(ctx, `update tasks set cost_usd = cost_usd + ?::numeric where workspace_id = ? and id = ?`, cost, sc.Workspace(), taskID)
+	}
+	if err != nil {
+		return fmt.Errorf("add a cost: %w", err)
+	}
+	return nil
+}
+
 // SetTaskError stores a task's current error; nil clears it.
 func (tx *Tx) SetTaskError(ctx context.Context, sc access.Scope, taskID string, text *string) error {
 	_, err := tx.exec(ctx, `update tasks set error = ? where workspace_id = ? and id = ?`, text, sc.Workspace(), taskID)
 	if err != nil {
 		return fmt.Errorf("set a task's error: %w", err)
+	}
+	return nil
+}
+
+// ClearStartAt takes a one-shot's time away.
+func (tx *Tx) ClearStartAt(ctx context.Context, sc access.Scope, taskID string) error {
+	_, err := tx.exec(ctx, `update tasks set start_at = null where workspace_id = ? and id = ?`, sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("clear a task's time: %w", err)
 	}
 	return nil
 }
@@ -377,6 +403,20 @@ func (tx *Tx) EditTask(ctx context.Context, sc access.Scope, t task.Task) error 
 		return fmt.Errorf("edit a task: %w", err)
 	}
 	return tx.Emit(ctx, sc, taskEvent("task.changed", t.ID, t.Status))
+}
+
+// IsWithin reports whether a task is another one, or one of its subtasks at any depth.
+func (r Reader) IsWithin(ctx context.Context, sc access.Scope, taskID, ancestorID string) (bool, error) {
+	var within bool
+	err := r.db(ctx).Raw(`
+		with recursive up as (
+		  select id, parent_id from tasks where workspace_id = ? and id = ?
+		  union select t.id, t.parent_id from tasks t join up on t.id = up.parent_id where t.workspace_id = ?)
+		select exists (select 1 from up where id = ?)`, sc.Workspace(), taskID, sc.Workspace(), ancestorID).Row().Scan(&within)
+	if err != nil {
+		return false, fmt.Errorf("walk up the subtasks: %w", err)
+	}
+	return within, nil
 }
 
 // SetDeleted hides a task, or shows it again. The children of a hidden task become top-level.

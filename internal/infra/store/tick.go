@@ -51,11 +51,29 @@ func (t Tick) Lag() time.Duration {
 // Late reports whether the tick was dispatched more than a minute after its time.
 func (t Tick) Late() bool { return t.Lag() > LateAfter }
 
-// InsertTicks writes ticks in one statement. One that stands there already (the
-// same task and time, or the same request) is left as it is, except a canceled
-// one, which a new plan for the same instant re-opens. It returns the ids of the
-// rows that were written.
-func (tx *Tx) InsertTicks(ctx context.Context, ticks []Tick) ([]string, error) {
+// Two ways in which a tick stands there already: an edit re-opens a canceled one
+// for the same instant; the same request changes nothing.
+const (
+	samePlan = `(task_id, planned_at) where planned_at is not null do update set
+		id = excluded.id, state = excluded.state, reason = excluded.reason, fire_at = excluded.fire_at, origin = excluded.origin,
+		automation_revision = excluded.automation_revision, ended_at = excluded.ended_at, created_at = clock_timestamp()
+		where ticks.state = 'canceled'`
+	sameRequest = `(task_id, request_key) where request_key is not null do nothing`
+)
+
+// PlanTicks writes ticks of planned times, in one statement, and returns the ids of
+// those that were written: a time that has its tick is left as it is.
+func (tx *Tx) PlanTicks(ctx context.Context, ticks []Tick) ([]string, error) {
+	return tx.insertTicks(ctx, ticks, samePlan)
+}
+
+// RequestTicks writes ticks that somebody asked for, in one statement, and returns
+// the ids of those that were written: a request that was made before changes nothing.
+func (tx *Tx) RequestTicks(ctx context.Context, ticks []Tick) ([]string, error) {
+	return tx.insertTicks(ctx, ticks, sameRequest)
+}
+
+func (tx *Tx) insertTicks(ctx context.Context, ticks []Tick, onConflict string) ([]string, error) {
 	if len(ticks) == 0 {
 		return nil, nil
 	}
@@ -82,10 +100,7 @@ func (tx *Tx) InsertTicks(ctx context.Context, ticks []Tick) ([]string, error) {
 		from jsonb_to_recordset(?::jsonb) as r("ID" uuid, "WorkspaceID" uuid, "TaskID" uuid, "PlannedAt" timestamptz, "FireAt" timestamptz,
 		  "RequestKey" text, "Origin" text, "State" text, "Reason" text, "AutomationRevision" bigint, "FirstPlannedAt" timestamptz,
 		  "LastPlannedAt" timestamptz, "Count" int, "Note" text, "ContinuesTopicID" uuid, "ActorKind" text, "ActorID" uuid)
-		on conflict (task_id, planned_at) where planned_at is not null do update set
-		  id = excluded.id, state = excluded.state, reason = excluded.reason, fire_at = excluded.fire_at, origin = excluded.origin,
-		  automation_revision = excluded.automation_revision, ended_at = excluded.ended_at, created_at = clock_timestamp()
-		  where ticks.state = 'canceled'
+		on conflict `+onConflict+`
 		returning id`, rows).Scan(&written).Error
 	if err != nil {
 		return nil, fmt.Errorf("write ticks: %w", err)

@@ -60,3 +60,16 @@ func (tx *Tx) PauseWorkspace(ctx context.Context, sc access.Scope, paused bool, 
 	}
 	return tx.Emit(ctx, sc, Event{Type: "workspace.changed", SubjectKind: "workspace", SubjectID: sc.Workspace()})
 }
+
+// IsMember reports whether a person belongs to the workspace.
+func (r Reader) IsMember(ctx context.Context, sc access.Scope, personID string) (bool, error) {
+	if !id.Valid(personID) {
+		return false, nil
+	}
+	var is bool
+	err := r.db(ctx).Raw(`select exists (select 1 from memberships where workspace_id = ? and person_id = ?)`, sc.Workspace(), personID).Row().Scan(&is)
+	if err != nil {
+		return false, fmt.Errorf("look for a member: %w", err)
+	}
+	return is, nil
+}

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/domain/handoff"
+	"github.com/dogwatch/dogwatch/internal/domain/prompt"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
+)
+
+// How much of the past a prompt looks at: its size does not grow with the number
+// of runs.
+const (
+	previousRuns  = 12
+	freshComments = 50
+	askedBriefs   = 10
+)
+
+// prompt tells the agent what it is to do and what is known. It also returns the
+// comments that it took up.
+func (r run) prompt(ctx context.Context) (string, []string, error) {
+	t, err := r.store.Task(ctx, r.sc, r.o.TaskID)
+	if err != nil {
+		return "", nil, err
+	}
+	tp, err := r.store.Topic(ctx, r.sc, r.o.TopicID)
+	if err != nil {
+		return "", nil, err
+	}
+	tick, err := r.store.Tick(ctx, r.sc, tp.TickID)
+	if err != nil {
+		return "", nil, err
+	}
+	now, err := r.store.Clock(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	p := prompt.Run{
+		Identifier: t.Identifier, Name: t.Name, Description: t.Description, Instruction: t.Instruction, Priority: string(t.Priority),
+		Number: tp.Seq, Now: now, Trigger: trigger(tp.Origin),
+	}
+	if spec, err := t.Spec(); err == nil && spec != nil {
+		p.Zone, p.Now = spec.Zone(), now.In(spec.Location())
+	}
+	if tick.Note != nil {
+		p.Note = *tick.Note
+	}
+	comments, err := r.store.FreshComments(ctx, r.sc, t.ID, freshComments)
+	if err != nil {
+		return "", nil, err
+	}
+	ids := make([]string, len(comments))
+	for i, c := range comments {
+		ids[i] = c.ID
+		p.Feedback = append(p.Feedback, prompt.Feedback{At: c.CreatedAt, Text: c.Content})
+	}
+	last, err := r.previous(ctx, &p)
+	if err != nil {
+		return "", nil, err
+	}
+	if p.Asked, err = r.store.AskedBriefs(ctx, r.sc, t.ID, askedBriefs); err != nil {
+		return "", nil, err
+	}
+	docs, err := r.store.PinnedDocuments(ctx, r.sc, t.ID)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, d := range docs {
+		p.Documents = append(p.Documents, prompt.Document{
+			ID: d.ID, Title: d.Title, Folder: d.Folder, Kind: d.Kind, Version: d.Version, Size: d.Size,
+			UpdatedAt: d.UpdatedAt, ChangedSince: !last.IsZero() && d.UpdatedAt.After(last),
+		})
+	}
+	if t.ParentID != nil {
+		parent, err := r.store.Task(ctx, r.sc, *t.ParentID)
+		if err != nil && errs.KindOf(err) != errs.NotFound {
+			return "", nil, err
+		}
+		if err == nil {
+			p.Parent = fmt.Sprintf("%s %s", parent.Identifier, parent.Name)
+		}
+	}
+	text, _ := prompt.Build(p.Sections(), min(promptTokens, r.room()))
+	return text, ids, nil
+}
+
+// previous tells of the runs before, and returns when the last one began. One
+// that has ended and whose handoff is still being written is told from its facts.
+func (r run) previous(ctx context.Context, p *prompt.Run) (began time.Time, err error) {
+	topics, _, err := r.store.Topics(ctx, r.sc, r.o.TaskID, store.Page{Limit: previousRuns + 1})
+	if err != nil {
+		return time.Time{}, err
+	}
+	for i := len(topics) - 1; i >= 0; i-- {
+		tp := topics[i]
+		if tp.ID == r.o.TopicID || tp.Status == topic.Running || tp.CompletedAt == nil {
+			continue
+		}
+		h := tp.Handoff
+		if h == nil {
+			f := handoff.Fallback(handoff.Facts{
+				TaskName: p.Name, Status: string(tp.Status), Reason: string(tp.Reason), FinalText: deref(tp.FinalText), Error: deref(tp.Error),
+			})
+			h = &f
+		}
+		p.Previous = append(p.Previous, prompt.Previous{Number: tp.Seq, EndedAt: *tp.CompletedAt, Status: string(tp.Status), Handoff: *h})
+		began = tp.StartedAt
+	}
+	return began, nil
+}
+
+func trigger(o topic.Origin) string {
+	switch o {
+	case topic.Heartbeat:
+		return "its heartbeat"
+	case topic.Schedule, topic.Every:
+		return "its schedule"
+	case topic.Once:
+		return "its planned time"
+	case topic.Manual:
+		return "a person"
+	case topic.Comment:
+		return "a person's comment"
+	case topic.Retry:
+		return "a person who wants a failed run tried again"
+	case topic.Dependency:
+		return "the end of a task that it waited for"
+	}
+	return string(o)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

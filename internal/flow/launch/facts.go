@@ -1,0 +1,123 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
+)
+
+// gather reads what the gate asks about. t may be nil: there is no such task.
+func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, t *task.Task, spec *schedule.Spec, tick store.Tick) (task.Facts, agent.Agent, error) {
+	f := task.Facts{Task: t, Origin: tick.Origin, Revision: tick.AutomationRevision}
+	if t == nil {
+		return f, agent.Agent{}, nil
+	}
+	ws, err := r.Workspace(ctx, sc)
+	if err != nil {
+		return f, agent.Agent{}, err
+	}
+	f.WorkspacePaused = ws.PausedAt != nil
+
+	var ag agent.Agent
+	if t.AssigneeAgentID != nil {
+		ag, err = r.Agent(ctx, sc, *t.AssigneeAgentID)
+		if err != nil && errs.KindOf(err) != errs.NotFound {
+			return f, ag, err
+		}
+		f.AgentMissing = err != nil || ag.DisabledAt != nil
+		f.AgentPaused = err == nil && ag.PausedAt != nil
+	}
+	if spec != nil && tick.PlannedAt != nil {
+		if reason, ok := spec.Refusal(*tick.PlannedAt, nil); !ok {
+			f.ScheduleRefusal = task.Reason(reason)
+		}
+		if c := t.Automation; c != nil && c.Conditions != nil && c.Conditions.MaxExecutionsPerDay > 0 {
+			from, to := spec.DayOf(*tick.PlannedAt)
+			if f.RanToday, err = r.RanBetween(ctx, sc, t.ID, from, to); err != nil {
+				return f, ag, err
+			}
+		}
+	}
+	open, err := r.OpenTopic(ctx, sc, t.ID)
+	if err != nil {
+		return f, ag, err
+	}
+	if open != nil {
+		f.OpenTopicSeq, f.OpenSince = open.Seq, &open.StartedAt
+	}
+	if f.BlockedBy, err = r.Blockers(ctx, sc, t.ID); err != nil {
+		return f, ag, err
+	}
+	b, err := r.BlockingBrief(ctx, sc, t.ID)
+	if err != nil {
+		return f, ag, err
+	}
+	if b != nil {
+		f.UrgentBrief = fmt.Sprintf("B-%d", b.Number)
+	}
+	f.BudgetSpent, err = l.budgetSpent(ctx, r, sc, *t)
+	return f, ag, err
+}
+
+// budgetSpent says in words which part of the task's own budget of the day is
+// used up, "" when none is. The day is that of the task's zone.
+func (l *Launcher) budgetSpent(ctx context.Context, r store.Reader, sc access.Scope, t task.Task) (string, error) {
+	day := t.Config.Budget.Day
+	if day.USD == nil && day.Tokens == 0 && day.Minutes == 0 {
+		return "", nil
+	}
+	now, err := r.Clock(ctx)
+	if err != nil {
+		return "", err
+	}
+	from := now.UTC().Truncate(24 * time.Hour)
+	if spec, err := t.Spec(); err == nil && spec != nil {
+		from, _ = spec.DayOf(now)
+	}
+	used, err := r.UsedSince(ctx, sc, t.ID, from)
+	if err != nil {
+		return "", err
+	}
+	return day.Spent(used.CostUSD, used.Tokens, used.Seconds), nil
+}
+
+// Explanation is the gate's whole answer about the present.
+type Explanation struct {
+	Task      task.Task
+	Checks    []task.CheckResult
+	Verdict   task.Verdict // of the next fire, if it came now
+	NextRunAt *time.Time   // nil: time alone will not start it
+}
+
+// Why asks every check of the gate as if the task's next fire, or a run by hand
+// where it has none, came now.
+func (l *Launcher) Why(ctx context.Context, c access.Caller, ref string) (Explanation, error) {
+	taskID, err := l.store.TaskID(ctx, c.Scope, ref)
+	if err != nil {
+		return Explanation{}, err
+	}
+	t, err := l.store.Task(ctx, c.Scope, taskID)
+	if err != nil {
+		return Explanation{}, err
+	}
+	spec, err := t.Spec()
+	if err != nil {
+		return Explanation{}, err
+	}
+	tick := store.Tick{Origin: t.PlannedOrigin(), AutomationRevision: t.AutomationRevision, PlannedAt: t.NextPlannedAt}
+	if tick.Origin == "" {
+		tick.Origin, tick.PlannedAt = "manual", nil
+	}
+	facts, _, err := l.gather(ctx, l.store.Reader, c.Scope, &t, spec, tick)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return Explanation{Task: t, Checks: task.Explain(facts), Verdict: task.Admit(facts), NextRunAt: t.NextFireAt}, nil
+}

@@ -1,0 +1,245 @@
+// Package launch turns a tick into a run: it locks the task, re-reads what is
+// true, asks the gate, and opens a topic or records why not. Every road to a run
+// goes through [Launcher.Launch].
+package launch
+
+import (
+	"context"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/base/id"
+	"github.com/dogwatch/dogwatch/internal/base/killpoint"
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/handoff"
+	"github.com/dogwatch/dogwatch/internal/domain/job"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
+)
+
+// Models says which model works where nobody names one.
+type Models interface {
+	Default() string // "provider/model"
+}
+
+// Launcher opens topics.
+type Launcher struct {
+	store  *store.Store
+	models Models
+	limits operation.Limits // of an operation, where task and agent set none
+}
+
+// New returns a launcher.
+func New(s *store.Store, m Models, limits operation.Limits) *Launcher {
+	return &Launcher{s, m, limits}
+}
+
+// Tick handles [job.Tick]: a tick that is pending or queued becomes a topic, or
+// ends with its reason.
+func (l *Launcher) Tick(ctx context.Context, c job.Claim) error {
+	sc := access.In(c.IDs.Workspace)
+	return l.store.Finish(ctx, c, func(ctx context.Context, tx *store.Tx) error {
+		t, err := tx.LockTask(ctx, sc, c.IDs.Task)
+		if errs.KindOf(err) == errs.NotFound {
+			return nil // the workspace went away, and its tasks with it
+		}
+		if err != nil {
+			return err
+		}
+		tick, err := tx.Tick(ctx, sc, c.IDs.Tick)
+		switch {
+		case errs.KindOf(err) == errs.NotFound:
+			return nil
+		case err != nil:
+			return err
+		case tick.State != topic.TickPending && tick.State != topic.TickQueued:
+			return nil // handled before: a duplicate
+		}
+		_, err = l.Launch(ctx, tx, sc, t, tick)
+		return err
+	})
+}
+
+// Outcome is what became of a tick.
+type Outcome struct {
+	TopicID, OperationID string // "" when no topic was opened
+	Verdict              task.Verdict
+	Queued               bool
+}
+
+// Launch asks the gate about a tick of a task that the caller holds locked, and
+// carries out its answer.
+func (l *Launcher) Launch(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick) (Outcome, error) {
+	spec, err := t.Spec()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if tick.PlannedAt != nil && tick.State == topic.TickPending && spec != nil {
+		now, err := tx.Now(ctx)
+		if err != nil {
+			return Outcome{}, err
+		}
+		// Nobody handled the tick for so long that its policy gives the time up.
+		if reason, lapsed := spec.Lapsed(tick.FireAt, now); lapsed {
+			if err := tx.EndTick(ctx, sc, tick.ID, topic.TickMissed, task.Reason(reason)); err != nil {
+				return Outcome{}, err
+			}
+			return Outcome{Verdict: task.Verdict{Reason: task.Reason(reason)}}, rearm(ctx, tx, sc, t, spec, tick)
+		}
+	}
+	facts, ag, err := l.gather(ctx, tx.Reader, sc, &t, spec, tick)
+	if err != nil {
+		return Outcome{}, err
+	}
+	v := task.Admit(facts)
+	killpoint.Hit("admitted")
+	if v.OK() {
+		return l.open(ctx, tx, sc, t, tick, ag, v)
+	}
+	return l.refuse(ctx, tx, sc, t, spec, tick, v)
+}
+
+// open opens the topic with its operation and the job of its first step.
+func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick, ag agent.Agent, v task.Verdict) (Outcome, error) {
+	topicID, operationID := id.New(), id.New()
+	title := t.Name
+	if tick.Note != nil && *tick.Note != "" {
+		title = *tick.Note
+	}
+	m, err := t.Move(task.Running, task.Launched, access.Actor{Kind: tick.ActorKind, ID: deref(tick.ActorID)})
+	if err != nil {
+		return Outcome{}, err
+	}
+	err = inOrder(
+		func() error {
+			return tx.CreateTopic(ctx, sc, topic.Topic{
+				ID: topicID, TaskID: t.ID, TickID: tick.ID, Seq: t.TotalTopics + 1, Origin: tick.Origin,
+				Title: handoff.Cut(title, 100), ContinuesTopicID: tick.ContinuesTopicID,
+			})
+		},
+		func() error {
+			return tx.CreateOperation(ctx, sc, store.Operation{
+				ID: operationID, TaskID: t.ID, TopicID: topicID, AgentID: &ag.ID, AgentRevisionID: &ag.RevisionID, Try: 1,
+				Model:  first(t.Config.Model, ag.Profile.Model, l.models.Default()),
+				Limits: t.Config.Budget.Operation.Limits().Or(ag.Profile.Limits).Or(l.limits),
+			})
+		},
+		func() error { return tx.DispatchTick(ctx, sc, tick.ID, topicID) },
+		func() error { return tx.MoveTask(ctx, sc, m) },
+		func() error {
+			return tx.NoteLaunch(ctx, sc, t.ID, store.TaskRun{
+				TopicID: topicID, Scheduled: tick.Origin.Planned(), Once: tick.Origin == topic.Once,
+			})
+		},
+		func() error {
+			if t.Automated() && t.Automation.Mode != schedule.Heartbeat {
+				return nil // keeps its next fire while it runs: that is what overlap is about
+			}
+			return tx.SetNext(ctx, sc, t.ID, schedule.Slot{}) // armed again when the run ends
+		},
+		func() error {
+			return tx.PostJobs(ctx, job.Post{Kind: job.Step, Key: operationID, IDs: job.IDs{
+				Workspace: sc.Workspace(), Task: t.ID, Topic: topicID, Operation: operationID,
+			}})
+		},
+	)
+	return Outcome{TopicID: topicID, OperationID: operationID, Verdict: v}, err
+}
+
+// refuse ends the tick with the reason of the refusal, or lets it wait. What time
+// alone would start is armed again.
+func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick, v task.Verdict) (Outcome, error) {
+	out := Outcome{Verdict: v}
+	if v.Reason == task.InFlight && tick.State == topic.TickPending && spec != nil && spec.Overlap() != schedule.OverlapSkip {
+		queued, err := l.queue(ctx, tx, sc, t, spec, tick)
+		if out.Queued = queued; queued || err != nil {
+			return out, err
+		}
+	}
+	if err := tx.EndTick(ctx, sc, tick.ID, topic.TickSkipped, v.Reason); err != nil {
+		return out, err
+	}
+	return out, rearm(ctx, tx, sc, t, spec, tick)
+}
+
+// queue lets a tick wait for the open run, which `cancel` also stops. At most one
+// waits; it reports whether this one does.
+func (l *Launcher) queue(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick) (bool, error) {
+	waiting, err := tx.QueuedTick(ctx, sc, t.ID)
+	if err != nil || waiting != nil {
+		return false, err
+	}
+	if err := tx.QueueTick(ctx, sc, tick.ID); err != nil {
+		return false, err
+	}
+	if spec.Overlap() != schedule.OverlapCancel || t.CurrentTopicID == nil {
+		return true, nil
+	}
+	return true, tx.StopTopic(ctx, sc, *t.CurrentTopicID, operation.DetailSuperseded)
+}
+
+// onceAgain is when a one-shot that was refused asks again: its one time is due,
+// and what stood against it may pass.
+const onceAgain = time.Minute
+
+// rearm gives a task that a refused tick leaves without a future its next fire,
+// or completes it when its bounds are used up.
+func rearm(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick) error {
+	if t.Status != task.Scheduled || t.DeletedAt != nil || spec == nil {
+		return nil // a run is open and arms it when it ends; or it is not armed
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case tick.Origin == topic.Once:
+		at := now.Add(onceAgain).Truncate(time.Microsecond)
+		return tx.SetNext(ctx, sc, t.ID, schedule.Slot{PlannedAt: at, FireAt: at})
+	case t.Automation == nil:
+		return nil
+	case spec.Mode() == schedule.Heartbeat:
+		if t.NextPlannedAt != nil {
+			return nil
+		}
+		if next := spec.Beat(t.ID, now, 0); next != (schedule.Slot{}) {
+			return tx.SetNext(ctx, sc, t.ID, next)
+		}
+	case t.NextPlannedAt != nil:
+		return nil
+	}
+	m, err := t.Move(task.Completed, task.BoundsUsedUp, access.House)
+	if err != nil {
+		return err
+	}
+	return tx.MoveTask(ctx, sc, m)
+}
+
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func first(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,212 @@
+// Package settle draws the consequences of the end of a run: topic, task, next
+// fire and brief in one transaction, and then what the run leaves for the next.
+package settle
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/base/killpoint"
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
+	"github.com/dogwatch/dogwatch/internal/domain/job"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
+	"github.com/dogwatch/dogwatch/internal/domain/turn"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
+)
+
+// Models calls models.
+type Models interface {
+	Call(ctx context.Context, r turn.Request, onDelta func(text string)) (turn.Reply, error)
+}
+
+// Settler settles topics.
+type Settler struct {
+	store  *store.Store
+	models Models
+	log    *slog.Logger
+}
+
+// New returns a settler.
+func New(s *store.Store, m Models, log *slog.Logger) *Settler { return &Settler{s, m, log} }
+
+// Settle handles [job.Settle]: the last operation of a topic has ended. A topic
+// that was settled before is left as it is.
+func (s *Settler) Settle(ctx context.Context, c job.Claim) error {
+	sc := access.In(c.IDs.Workspace)
+	return s.store.Finish(ctx, c, func(ctx context.Context, tx *store.Tx) error {
+		t, err := tx.LockTask(ctx, sc, c.IDs.Task)
+		if errs.KindOf(err) == errs.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		tp, err := tx.Topic(ctx, sc, c.IDs.Topic)
+		if err != nil || tp.Status != topic.Running {
+			return err
+		}
+		ops, err := tx.TopicOperations(ctx, sc, tp.ID)
+		if err != nil || len(ops) == 0 || !ops[len(ops)-1].Status.Ended() {
+			return err
+		}
+		return settle(ctx, tx, sc, t, tp, ops)
+	})
+}
+
+// settle carries out what the end of the topic's last operation brings.
+func settle(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, ops []store.Operation) error {
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	last := ops[len(ops)-1]
+	spec, err := t.Spec()
+	if err != nil {
+		return err
+	}
+	text, err := lastText(ctx, tx.Reader, sc, last)
+	if err != nil {
+		return err
+	}
+	end := task.Ending{
+		TopicID: tp.ID, Origin: tp.Origin, Reason: last.Reason, Detail: last.Detail, Text: text, Wishes: last.Wishes,
+	}
+	if last.Error != nil {
+		end.Error = *last.Error
+	}
+	if end.TaskBudgetSpent, err = daySpent(ctx, tx.Reader, sc, t, spec, now); err != nil {
+		return err
+	}
+	if end.Error == "" && operation.TimedOut(last.Detail) {
+		end.Error = timeoutWords(last)
+	}
+	plan, err := task.AfterTopic(t, end, spec, now)
+	if err != nil {
+		return err
+	}
+	cost := topicCost(ops)
+	if err := tx.EndTopic(ctx, sc, store.TopicEnd{
+		TopicID: tp.ID, TaskID: t.ID, Status: plan.Topic, Reason: last.Reason, Detail: last.Detail, Error: end.Error, Final: text, Cost: cost,
+	}); err != nil {
+		return err
+	}
+	if err := tx.TickRan(ctx, sc, tp.TickID); err != nil {
+		return err
+	}
+	if err := tx.NoteEnd(ctx, sc, t.ID, tp.ID, plan.Failures, cost); err != nil {
+		return err
+	}
+	if err := carryOut(ctx, tx, sc, t, plan); err != nil {
+		return err
+	}
+	if last.Reason == operation.ReasonDone {
+		if err := tx.CloseRetried(ctx, sc, tp.TickID); err != nil {
+			return err
+		}
+	}
+	if plan.Brief != nil {
+		from := store.BriefFrom{TaskID: t.ID, TopicID: tp.ID, OperationID: last.ID}
+		if last.AgentID != nil {
+			from.AgentID = *last.AgentID
+		}
+		if _, _, err := tx.OpenBrief(ctx, sc, *plan.Brief, from); err != nil {
+			return err
+		}
+	}
+	killpoint.Hit("settle-before-commit")
+	return postNext(ctx, tx, sc, t, tp, last)
+}
+
+// carryOut moves the task and sets its next fire.
+func carryOut(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, plan task.Plan) error {
+	if plan.Move != nil {
+		if err := tx.MoveTask(ctx, sc, *plan.Move); err != nil {
+			return err
+		}
+		if err := tx.SetTaskError(ctx, sc, t.ID, plan.Error); err != nil {
+			return err
+		}
+	}
+	switch {
+	case plan.Next.Set != (schedule.Slot{}):
+		if err := tx.SetNext(ctx, sc, t.ID, plan.Next.Set); err != nil {
+			return err
+		}
+	case plan.Next.Clear:
+		if err := tx.SetNext(ctx, sc, t.ID, schedule.Slot{}); err != nil {
+			return err
+		}
+	}
+	if plan.Recause[0] != "" {
+		if err := tx.Recause(ctx, sc, t.ID, plan.Recause[0], plan.Recause[1]); err != nil {
+			return err
+		}
+	}
+	return tx.CloseBriefs(ctx, sc, t.ID, plan.Close)
+}
+
+// postNext posts the handoff, and the tick that waited for this run to end.
+func postNext(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, o store.Operation) error {
+	posts := []job.Post{{Kind: job.Handoff, Key: tp.ID, IDs: job.IDs{
+		Workspace: sc.Workspace(), Task: t.ID, Topic: tp.ID, Operation: o.ID,
+	}}}
+	queued, err := tx.QueuedTick(ctx, sc, t.ID)
+	if err != nil {
+		return err
+	}
+	if queued != nil {
+		posts = append(posts, store.TickOf(*queued))
+	}
+	return tx.PostJobs(ctx, posts...)
+}
+
+// lastText is the last thing that the agent said.
+func lastText(ctx context.Context, r store.Reader, sc access.Scope, o store.Operation) (string, error) {
+	ms, err := r.OperationMessages(ctx, sc, o.ID)
+	if err != nil {
+		return "", err
+	}
+	for i := len(ms) - 1; i >= 0; i-- {
+		if ms[i].Role == turn.Assistant && ms[i].Content != "" {
+			return ms[i].Content, nil
+		}
+	}
+	return "", nil
+}
+
+// topicCost sums what a topic's operations cost; nil when of one it is not known.
+func topicCost(ops []store.Operation) *budget.USD {
+	costs := make([]*budget.USD, len(ops))
+	for i, o := range ops {
+		costs[i] = o.CostUSD
+	}
+	return budget.Sum(costs...)
+}
+
+// daySpent reports whether the task's own budget of the day is used up.
+func daySpent(ctx context.Context, r store.Reader, sc access.Scope, t task.Task, spec *schedule.Spec, now time.Time) (bool, error) {
+	day := t.Config.Budget.Day
+	if day == (task.Allowance{}) {
+		return false, nil
+	}
+	from := now.UTC().Truncate(24 * time.Hour)
+	if spec != nil {
+		from, _ = spec.DayOf(now)
+	}
+	used, err := r.UsedSince(ctx, sc, t.ID, from)
+	return err == nil && day.Spent(used.CostUSD, used.Tokens, used.Seconds) != "", err
+}
+
+func timeoutWords(o store.Operation) string {
+	if o.Detail == operation.DetailTimeLimit {
+		return fmt.Sprintf("The run reached its limit of %d seconds.", o.Limits.Seconds)
+	}
+	return "The run made no progress for too long."
+}

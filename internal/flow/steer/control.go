@@ -1,0 +1,247 @@
+package steer
+
+import (
+	"context"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/brief"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
+)
+
+// PauseTask pauses a task. A run that is open goes on to its end, unless it is to
+// be interrupted.
+func (s *Steerer) PauseTask(ctx context.Context, c access.Caller, ref string, interrupt bool, note string) (task.Task, error) {
+	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
+		if err := move(ctx, tx, c, t, task.Paused, task.ByPerson, note); err != nil {
+			return err
+		}
+		if err := tx.CancelOpenTicks(ctx, c.Scope, t.ID, false, task.CanceledByPerson); err != nil {
+			return err
+		}
+		if err := audit(ctx, tx, c, "task.pause", "task", t.ID, map[string]any{"note": note, "interrupt": interrupt}); err != nil {
+			return err
+		}
+		return stopIf(interrupt, ctx, tx, c, t)
+	})
+}
+
+// ResumeTask takes a paused task up again: on its schedule when it has one, else
+// in the backlog. Times that passed meanwhile are not caught up, unless one run for
+// them is asked for.
+func (s *Steerer) ResumeTask(ctx context.Context, c access.Caller, ref string, catchUp bool) (task.Task, error) {
+	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
+		if err := s.resume(ctx, tx, c, t); err != nil {
+			return err
+		}
+		if err := audit(ctx, tx, c, "task.resume", "task", t.ID, map[string]any{"catchUp": catchUp}); err != nil || !catchUp {
+			return err
+		}
+		return s.startNow(ctx, tx, c, t.ID, topic.Manual, "")
+	})
+}
+
+func (s *Steerer) resume(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task) error {
+	if t.Status != task.Paused {
+		return errs.New(errs.Conflict, "conflict", "%s is %s, not paused.", t.Identifier, t.Status)
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := tx.ResetFailures(ctx, c.Scope, t.ID); err != nil {
+		return err
+	}
+	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseFuse, brief.CauseNoProgress, brief.CauseCheckpoint}); err != nil {
+		return err
+	}
+	open, err := tx.OpenTopic(ctx, c.Scope, t.ID)
+	if err != nil {
+		return err
+	}
+	if open != nil { // its run never stopped
+		if err := move(ctx, tx, c, t, task.Running, task.ByPerson, ""); err != nil {
+			return err
+		}
+		if t.Automation == nil || t.Automation.Mode == "heartbeat" {
+			return nil
+		}
+		_, err = arm(ctx, tx, c.Scope, t, now)
+		return err
+	}
+	if t.Automation == nil && t.StartAt == nil {
+		return move(ctx, tx, c, t, task.Backlog, task.ByPerson, "")
+	}
+	next, err := firstFire(t, now)
+	if err != nil {
+		return err
+	}
+	if next.PlannedAt.IsZero() {
+		return move(ctx, tx, c, t, task.Completed, task.BoundsUsedUp, "")
+	}
+	if err := move(ctx, tx, c, t, task.Scheduled, task.ByPerson, ""); err != nil {
+		return err
+	}
+	return tx.SetNext(ctx, c.Scope, t.ID, next)
+}
+
+// CancelTask ends a task: its run is stopped, and nothing starts it any more.
+func (s *Steerer) CancelTask(ctx context.Context, c access.Caller, ref, note string) (task.Task, error) {
+	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error { return cancel(ctx, tx, c, t, note) })
+}
+
+func cancel(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, note string) error {
+	if err := move(ctx, tx, c, t, task.Canceled, task.ByPerson, note); err != nil {
+		return err
+	}
+	if err := tx.CancelOpenTicks(ctx, c.Scope, t.ID, false, task.CanceledByPerson); err != nil {
+		return err
+	}
+	if err := tx.CloseTaskBriefs(ctx, c.Scope, t.ID); err != nil {
+		return err
+	}
+	if err := audit(ctx, tx, c, "task.cancel", "task", t.ID, map[string]any{"note": note}); err != nil {
+		return err
+	}
+	return stopIf(true, ctx, tx, c, t)
+}
+
+// CompleteTask marks a task as done by a person.
+func (s *Steerer) CompleteTask(ctx context.Context, c access.Caller, ref string) (task.Task, error) {
+	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error { return complete(ctx, tx, c, t, task.ByPerson) })
+}
+
+func complete(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, why task.Reason) error {
+	if err := move(ctx, tx, c, t, task.Completed, why, ""); err != nil {
+		return err
+	}
+	if err := tx.CancelOpenTicks(ctx, c.Scope, t.ID, false, task.CanceledByPerson); err != nil {
+		return err
+	}
+	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseResult, brief.CauseLimit, brief.CauseRunFailed, brief.CauseFuse, brief.CauseBudget}); err != nil {
+		return err
+	}
+	if err := audit(ctx, tx, c, "task.complete", "task", t.ID, nil); err != nil {
+		return err
+	}
+	return stopIf(true, ctx, tx, c, t)
+}
+
+// ReopenTask takes an ended task up again: on its schedule when it has one, else
+// in the backlog.
+func (s *Steerer) ReopenTask(ctx context.Context, c access.Caller, ref string) (task.Task, error) {
+	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
+		if !t.Status.Terminal() {
+			return errs.New(errs.Conflict, "conflict", "%s is %s, not ended.", t.Identifier, t.Status)
+		}
+		now, err := tx.Now(ctx)
+		if err != nil {
+			return err
+		}
+		if err := audit(ctx, tx, c, "task.reopen", "task", t.ID, nil); err != nil {
+			return err
+		}
+		next, err := firstFire(t, now)
+		if err != nil {
+			return err
+		}
+		if next.PlannedAt.IsZero() {
+			return move(ctx, tx, c, t, task.Backlog, task.Reopened, "")
+		}
+		if err := move(ctx, tx, c, t, task.Scheduled, task.Reopened, ""); err != nil {
+			return err
+		}
+		if err := tx.Arm(ctx, c.Scope, t.ID); err != nil {
+			return err
+		}
+		return tx.SetNext(ctx, c.Scope, t.ID, next)
+	})
+}
+
+// DeleteTask cancels a task and hides it. It can be restored for thirty days.
+func (s *Steerer) DeleteTask(ctx context.Context, c access.Caller, ref string) error {
+	_, err := s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
+		if !t.Status.Terminal() {
+			if err := cancel(ctx, tx, c, t, ""); err != nil {
+				return err
+			}
+		} else if err := tx.CloseTaskBriefs(ctx, c.Scope, t.ID); err != nil {
+			return err
+		}
+		if err := tx.SetDeleted(ctx, c.Scope, t.ID, true); err != nil {
+			return err
+		}
+		return audit(ctx, tx, c, "task.delete", "task", t.ID, map[string]any{"identifier": t.Identifier})
+	})
+	return err
+}
+
+// RestoreTask shows a deleted task again, canceled as it is.
+func (s *Steerer) RestoreTask(ctx context.Context, c access.Caller, ref string) (task.Task, error) {
+	return s.onTask(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
+		if t.DeletedAt == nil {
+			return errs.New(errs.Conflict, "conflict", "%s is not deleted.", t.Identifier)
+		}
+		if err := tx.SetDeleted(ctx, c.Scope, t.ID, false); err != nil {
+			return err
+		}
+		return audit(ctx, tx, c, "task.restore", "task", t.ID, map[string]any{"identifier": t.Identifier})
+	})
+}
+
+// CancelTopic stops an open run. One that has ended is left as it is.
+func (s *Steerer) CancelTopic(ctx context.Context, c access.Caller, topicID string) (topic.Topic, error) {
+	tp, err := s.store.Topic(ctx, c.Scope, topicID)
+	if err != nil {
+		return topic.Topic{}, err
+	}
+	_, err = s.onTask(ctx, c, tp.TaskID, func(tx *store.Tx, t task.Task) error {
+		if err := audit(ctx, tx, c, "topic.cancel", "topic", topicID, nil); err != nil {
+			return err
+		}
+		return tx.StopTopic(ctx, c.Scope, topicID, operation.DetailByPerson)
+	})
+	if err != nil {
+		return topic.Topic{}, err
+	}
+	return s.store.Topic(ctx, c.Scope, topicID)
+}
+
+// InterruptOperation stops an operation. One that has ended is a conflict.
+func (s *Steerer) InterruptOperation(ctx context.Context, c access.Caller, operationID string) (store.Operation, error) {
+	o, err := s.store.Operation(ctx, c.Scope, operationID)
+	if err != nil {
+		return store.Operation{}, err
+	}
+	if o.Status.Ended() {
+		return store.Operation{}, errs.New(errs.Conflict, "conflict", "The operation has ended (%s).", o.Reason)
+	}
+	if _, err := s.CancelTopic(ctx, c, o.TopicID); err != nil {
+		return store.Operation{}, err
+	}
+	return s.store.Operation(ctx, c.Scope, operationID)
+}
+
+func stopIf(stop bool, ctx context.Context, tx *store.Tx, c access.Caller, t task.Task) error {
+	if !stop || t.CurrentTopicID == nil {
+		return nil
+	}
+	return tx.StopTopic(ctx, c.Scope, *t.CurrentTopicID, operation.DetailByPerson)
+}
+
+// startNow starts a run of a task whose row this transaction has changed. What the
+// gate says against it is the caller's error.
+func (s *Steerer) startNow(ctx context.Context, tx *store.Tx, c access.Caller, taskID string, o topic.Origin, note string) error {
+	t, err := tx.Task(ctx, c.Scope, taskID)
+	if err != nil {
+		return err
+	}
+	_, refused, err := s.launch.Start(ctx, tx, c.Scope, t, c.Actor, o, note)
+	if err != nil {
+		return err
+	}
+	return refused
+}
