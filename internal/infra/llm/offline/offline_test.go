@@ -75,8 +75,9 @@ func (w *world) run(t *testing.T) (string, handoff.Handoff) {
 		}
 		if reply.Stop != turn.StopTools {
 			out := m.Reply(turn.Request{
-				Output:   &turn.OutputSchema{Name: "handoff", Schema: handoff.Schema},
-				Messages: []turn.Message{{Role: turn.User, Content: "Write the handoff.\n<final_text>\n" + reply.Text + "\n</final_text>"}},
+				Output: &turn.OutputSchema{Name: "handoff", Schema: handoff.Schema},
+				Messages: []turn.Message{{Role: turn.User, Content: "<task>\n# Watch\n</task>\n\n<report>\nThe last thing the agent said.\n" +
+					reply.Text + "\n</report>\n\n<transcript>\nagent: " + reply.Text + "\nagent calls read_document {}\n</transcript>"}},
 			})
 			h, err := handoff.Parse(out.Text)
 			if err != nil {
@@ -438,14 +439,22 @@ func TestStructuredOutputIsValidForAnySchema(t *testing.T) {
 }
 
 func TestHandoffOfAnothersText(t *testing.T) {
-	reply := New().Reply(turn.Request{
-		Output: &turn.OutputSchema{Name: "handoff", Schema: handoff.Schema},
-		Messages: []turn.Message{{Role: turn.User, Content: "Write a handoff.\n<final_text>\nThe pump of reactor 7 failed with code E1143 at 04:12. " +
-			"The night shift replaced it with the spare one from hall 3.\n</final_text>"}},
-	})
-	h, err := handoff.Parse(reply.Text)
-	if err != nil || !strings.Contains(h.Summary, "E1143") || !strings.Contains(h.Summary, Disclaimer) || len(h.KeyFindings) != 2 {
-		t.Errorf("%+v, %v", h, err)
+	for in, want := range map[string]string{
+		"<task>x</task><report>\nThe last thing the agent said.\nThe pump of reactor 7 failed with code E1143 at 04:12. " +
+			"The night shift replaced it with the spare one from hall 3.\n</report><transcript>tool result: {}</transcript>": "E1143",
+		"<task>x</task><ending>\nThe run ended as failed (provider_auth) after 1 steps. Error: the key was refused.\n</ending>": "the key was refused",
+	} {
+		reply := New().Reply(turn.Request{
+			Output:   &turn.OutputSchema{Name: "handoff", Schema: handoff.Schema},
+			Messages: []turn.Message{{Role: turn.User, Content: in}},
+		})
+		h, err := handoff.Parse(reply.Text)
+		if err != nil || !strings.Contains(h.Summary, want) || !strings.Contains(h.Summary, Disclaimer) || len(h.KeyFindings) != 2 {
+			t.Errorf("%+v, %v", h, err)
+		}
+		if strings.Contains(reply.Text, "last thing") || strings.Contains(reply.Text, "tool result") {
+			t.Errorf("takes the frame for the picture: %s", reply.Text)
+		}
 	}
 }
 

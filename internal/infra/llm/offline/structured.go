@@ -26,7 +26,8 @@ func structured(req turn.Request) string {
 }
 
 // material returns the text that a structured answer is about: a report of ours
-// wherever it stands, else the last thing that the run said, else all of it.
+// wherever it stands, else what flow/settle marks as the report or the ending of
+// a run, else the last thing that was said, else all of it.
 func material(req turn.Request) string {
 	end := "_" + Disclaimer + "_"
 	var all []string
@@ -41,9 +42,15 @@ func material(req turn.Request) string {
 			all = append(all, m.Content)
 		}
 	}
-	for _, text := range all {
-		if s, ok := section(text, "final_text"); ok && s != "" {
-			return s
+	for _, name := range []string{"report", "ending"} {
+		for _, text := range all {
+			s, ok := section(text, name)
+			if intro, rest, several := strings.Cut(s, "\n"); several && name == "report" && len(intro) < 80 {
+				s = rest // the line that says what the section is
+			}
+			if ok && s != "" {
+				return s
+			}
 		}
 	}
 	for i := len(req.Messages) - 1; i >= 0; i-- {
@@ -123,7 +130,7 @@ func factsOfProse(text string) map[string]any {
 	all := sentencesOf(text, 0)
 	rank(all)
 	picked := pick(all, 5, 5)
-	if len(picked) == 0 { // too short to count words in
+	if len(all) <= 5 || len(picked) == 0 { // too short to choose from
 		picked = all[:min(len(all), 5)]
 	}
 	if len(picked) == 0 {
