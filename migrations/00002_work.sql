@@ -107,6 +107,7 @@ create index tasks_parent on tasks (parent_id, id) where parent_id is not null;
 create index tasks_agent on tasks (assignee_agent_id) where assignee_agent_id is not null;
 create index tasks_next on tasks (workspace_id, next_fire_at) where next_fire_at is not null and deleted_at is null;
 create index tasks_labels on tasks using gin (labels);
+create index tasks_created_by_operation on tasks (created_by_operation_id) where created_by_operation_id is not null;
 create index tasks_running on tasks (id) where status = 'running';
 
 -- Every change of a task's status, by whom and why.

@@ -405,6 +405,16 @@ func (tx *Tx) EditTask(ctx context.Context, sc access.Scope, t task.Task) error 
 	return tx.Emit(ctx, sc, taskEvent("task.changed", t.ID, t.Status))
 }
 
+// CountCreatedBy counts the tasks that an operation's agent created.
+func (r Reader) CountCreatedBy(ctx context.Context, sc access.Scope, operationID string) (int, error) {
+	var n int
+	err := r.db(ctx).Raw(`select count(*) from tasks where workspace_id = ? and created_by_operation_id = ?`, sc.Workspace(), operationID).Row().Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the tasks of an operation: %w", err)
+	}
+	return n, nil
+}
+
 // IsWithin reports whether a task is another one, or one of its subtasks at any depth.
 func (r Reader) IsWithin(ctx context.Context, sc access.Scope, taskID, ancestorID string) (bool, error) {
 	var within bool
