@@ -121,6 +121,10 @@ func (r *Redis) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Client is the connection itself, for what is not a queue: text of models on
+// its way to whoever watches.
+func (r *Redis) Client() redis.UniversalClient { return r.client }
+
 // Close gives the connections back.
 func (r *Redis) Close() error { return r.client.Close() }
 
