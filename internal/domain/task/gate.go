@@ -44,7 +44,7 @@ type check struct {
 
 // checks is the gate: the one ordered list that every road to a run goes
 // through. The first refusal wins. Checks whose feature is to come stand at
-// their place with the name of the issue that brings it.
+// their place with the name of the feature.
 var checks = []check{
 	{NotFound, false, true, func(f Facts) string { return when(f.Task == nil, "There is no such task.") }},
 	{Deleted, false, true, func(f Facts) string { return when(f.Task.DeletedAt != nil, "The task was deleted.") }},
@@ -210,6 +210,8 @@ func deref(n *int) int {
 
 func list(s []string) string {
 	switch len(s) {
+	case 0:
+		return ""
 	case 1:
 		return s[0]
 	case 2:
