@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
+)
+
+// Agent is who works: its current revision.
+type Agent struct {
+	ID          string  `json:"id"`
+	Slug        string  `json:"slug"`
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	IsDefault   bool    `json:"isDefault" doc:"Of tasks that name none"`
+	Origin      string  `json:"origin" enum:"person,bundle,built_in"`
+	Revision    int     `json:"revision"`
+	RevisionID  string  `json:"revisionId"`
+	Digest      string  `json:"digest"`
+	Profile     Profile `json:"profile"`
+	PausedAt    *Time   `json:"pausedAt" nullable:"true"`
+	DisabledAt  *Time   `json:"disabledAt" nullable:"true"`
+	Version     int64   `json:"version"`
+	CreatedAt   Time    `json:"createdAt"`
+	UpdatedAt   Time    `json:"updatedAt"`
+}
+
+// Profile is what an agent is.
+type Profile struct {
+	Model  string   `json:"model,omitempty" maxLength:"200" doc:"provider/model; absent: the instance's default"`
+	System string   `json:"system" maxLength:"100000" doc:"The system prompt"`
+	Tools  []string `json:"tools" maxItems:"200" doc:"What it may call; * for all"`
+	Limits *Limits  `json:"limits,omitempty" doc:"Of one operation"`
+}
+
+func agentOf(a agent.Agent) Agent {
+	p := Profile{Model: a.Profile.Model, System: a.Profile.System, Tools: orNone(a.Profile.Tools)}
+	if l := a.Profile.Limits; l != (operation.Limits{}) {
+		p.Limits = &Limits{l.Steps, l.Tokens, l.USD, l.Seconds}
+	}
+	return Agent{
+		ID: a.ID, Slug: a.Slug, Name: a.Name, Description: a.Description, IsDefault: a.Default, Origin: a.Origin,
+		Revision: a.Revision, RevisionID: a.RevisionID, Digest: a.Digest, Profile: p,
+		PausedAt: timeOf(a.PausedAt), DisabledAt: timeOf(a.DisabledAt), Version: a.Version, CreatedAt: Time{a.CreatedAt}, UpdatedAt: Time{a.UpdatedAt},
+	}
+}
+
+func (p Profile) domain() agent.Profile {
+	out := agent.Profile{Model: p.Model, System: p.System, Tools: orNone(p.Tools)}
+	if l := p.Limits; l != nil {
+		out.Limits = operation.Limits{Steps: l.Steps, Tokens: l.Tokens, USD: l.USD, Seconds: l.Seconds}
+	}
+	return out
+}
+
+// AgentCreate is what an agent is made of.
+type AgentCreate struct {
+	Slug        string  `json:"slug" pattern:"^[a-z0-9][a-z0-9-]{0,62}$"`
+	Name        string  `json:"name" minLength:"1" maxLength:"200"`
+	Description string  `json:"description,omitempty" maxLength:"10000"`
+	Profile     Profile `json:"profile"`
+}
+
+// AgentPatch changes an agent; a changed profile is a new revision.
+type AgentPatch struct {
+	Name        Maybe[string]  `json:"name,omitzero" minLength:"1" maxLength:"200"`
+	Description Maybe[string]  `json:"description,omitzero" maxLength:"10000"`
+	Profile     Maybe[Profile] `json:"profile,omitzero" doc:"As a whole"`
+	Version     *int64         `json:"version,omitempty" doc:"The version that was read"`
+}
+
+type byAgent struct {
+	Agent string `path:"agent" maxLength:"100" doc:"Its id or slug"`
+}
+
+type agentOut struct {
+	ETag string `header:"ETag"`
+	Body Agent
+}
+
+func (s *Server) agentRoutes() {
+	add(s, route{method: "GET", path: "/agents", name: "listAgents", noun: "agents", role: access.Viewer, does: "The agents, by name"},
+		func(ctx context.Context, in *Paging) (*listOut[Agent], error) {
+			items, err := s.Store.Agents(ctx, caller(ctx).Scope)
+			if err != nil {
+				return nil, err
+			}
+			return sliced(ctx, s, "agents", *in, items, func(a agent.Agent) string { return a.ID }, agentOf)
+		})
+	add(s, route{method: "GET", path: "/agents/{agent}", name: "getAgent", noun: "agents", role: access.Viewer, does: "One agent"},
+		func(ctx context.Context, in *byAgent) (*agentOut, error) {
+			a, err := s.Store.Agent(ctx, caller(ctx).Scope, in.Agent)
+			return &agentOut{etag(a.Version), agentOf(a)}, err
+		})
+	add(s, route{method: "POST", path: "/agents", name: "createAgent", noun: "agents", role: access.Admin, status: 201, once: true, does: "Make an agent"}, s.createAgent)
+	add(s, route{method: "PATCH", path: "/agents/{agent}", name: "editAgent", noun: "agents", role: access.Admin, does: "Change an agent"}, s.editAgent)
+}
+
+func (s *Server) createAgent(ctx context.Context, in *struct{ Body AgentCreate }) (*agentOut, error) {
+	c, b := caller(ctx), in.Body
+	var a agent.Agent
+	err := s.Store.InTx(ctx, func(tx *store.Tx) error {
+		made, err := tx.CreateAgent(ctx, c.Scope, agent.Agent{
+			Slug: b.Slug, Name: b.Name, Description: b.Description, Origin: "person", Profile: b.Profile.domain(),
+		}, c.Actor)
+		if err != nil {
+			return err
+		}
+		if a, err = tx.Agent(ctx, c.Scope, made.ID); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, c.Scope, store.AuditEntry{Actor: c.Actor, Action: "agent.create", SubjectKind: "agent", SubjectID: a.ID, Detail: map[string]any{"slug": a.Slug}})
+	})
+	return &agentOut{etag(a.Version), agentOf(a)}, err
+}
+
+func (s *Server) editAgent(ctx context.Context, in *struct {
+	byAgent
+	IfMatch string `header:"If-Match"`
+	Body    AgentPatch
+}) (*agentOut, error) {
+	c, b := caller(ctx), in.Body
+	if err := notNull("name", b.Name, "profile", b.Profile); err != nil {
+		return nil, err
+	}
+	var a agent.Agent
+	err := s.Store.InTx(ctx, func(tx *store.Tx) error {
+		old, err := tx.Agent(ctx, c.Scope, in.Agent)
+		if err != nil {
+			return err
+		}
+		if v := expected(in.IfMatch, b.Version); v != nil {
+			old.Version = *v
+		}
+		if b.Name.V != nil {
+			old.Name = *b.Name.V
+		}
+		if b.Description.Set {
+			old.Description = deref(b.Description.V)
+		}
+		if b.Profile.V != nil {
+			old.Profile = b.Profile.V.domain()
+		}
+		if _, err := tx.ReviseAgent(ctx, c.Scope, old, c.Actor); err != nil {
+			return err
+		}
+		if a, err = tx.Agent(ctx, c.Scope, old.ID); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, c.Scope, store.AuditEntry{Actor: c.Actor, Action: "agent.edit", SubjectKind: "agent", SubjectID: a.ID, Detail: map[string]any{"revision": a.Revision}})
+	})
+	return &agentOut{etag(a.Version), agentOf(a)}, err
+}

@@ -1,0 +1,237 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+)
+
+// Automation is when a task runs by itself. What is saved comes back in its one
+// canonical spelling.
+type Automation struct {
+	Mode string `json:"mode" doc:"heartbeat, schedule or every"`
+
+	IntervalSeconds int64 `json:"intervalSeconds,omitempty" doc:"heartbeat: from the end of a run to the next"`
+	MinSeconds      int64 `json:"minSeconds,omitempty" doc:"heartbeat: the soonest that its agent may ask for"`
+	MaxSeconds      int64 `json:"maxSeconds,omitempty" doc:"heartbeat: the latest that its agent may ask for"`
+
+	Pattern  string  `json:"pattern,omitempty" doc:"schedule: five fields of cron"`
+	Timezone *string `json:"timezone,omitempty" doc:"IANA name; absent: the creator's"`
+
+	EverySeconds int64 `json:"everySeconds,omitempty" doc:"every: a fixed grid in absolute time"`
+	Anchor       *Time `json:"anchor,omitempty" doc:"every: a point of the grid"`
+
+	Overlap        string `json:"overlap,omitempty" doc:"What becomes of a time while a run is open: skip, queue or cancel"`
+	Missed         string `json:"missed,omitempty" doc:"What becomes of times that nobody was up for: latest, skip or all"`
+	CatchUpSeconds *int64 `json:"catchUpSeconds,omitempty" doc:"How old a missed time may be; absent: by the pattern"`
+	JitterSeconds  int64  `json:"jitterSeconds,omitempty"`
+	MaxExecutions  int    `json:"maxExecutions,omitempty"`
+	StartsAt       *Time  `json:"startsAt,omitempty"`
+	EndsAt         *Time  `json:"endsAt,omitempty"`
+	TimeoutSeconds int64  `json:"timeoutSeconds,omitempty" doc:"No progress for so long ends a run"`
+
+	Conditions *Conditions `json:"conditions,omitempty"`
+	Exclusions *Exclusions `json:"exclusions,omitempty"`
+
+	NextFires []Time `json:"nextFires,omitempty" readOnly:"true" doc:"The next five, in answers"`
+}
+
+// Conditions restrict the week and the day.
+type Conditions struct {
+	ActiveDays          []int  `json:"activeDays,omitempty" doc:"0 is Sunday"`
+	ActiveHours         *Hours `json:"activeHours,omitempty"`
+	MaxExecutionsPerDay int    `json:"maxExecutionsPerDay,omitempty"`
+}
+
+// Hours is a span of the wall clock; it may reach over midnight.
+type Hours struct {
+	Start string `json:"start" doc:"HH:MM"`
+	End   string `json:"end" doc:"HH:MM, excluded"`
+}
+
+// Exclusions are dates on which nothing runs.
+type Exclusions struct {
+	Dates     []string    `json:"dates,omitempty"`
+	Ranges    []DateRange `json:"ranges,omitempty"`
+	Calendars []string    `json:"calendars,omitempty"`
+}
+
+// DateRange is a range of dates, both included.
+type DateRange struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+func (a Automation) domain() schedule.Automation {
+	out := schedule.Automation{
+		Mode: schedule.Mode(a.Mode), IntervalSeconds: a.IntervalSeconds, MinSeconds: a.MinSeconds, MaxSeconds: a.MaxSeconds,
+		Pattern: a.Pattern, Timezone: a.Timezone, EverySeconds: a.EverySeconds, Anchor: a.Anchor.std(), Overlap: a.Overlap, Missed: a.Missed,
+		CatchUpSeconds: a.CatchUpSeconds, JitterSeconds: a.JitterSeconds, MaxExecutions: a.MaxExecutions,
+		StartsAt: a.StartsAt.std(), EndsAt: a.EndsAt.std(), TimeoutSeconds: a.TimeoutSeconds,
+	}
+	if c := a.Conditions; c != nil {
+		out.Conditions = &schedule.Conditions{ActiveDays: c.ActiveDays, MaxExecutionsPerDay: c.MaxExecutionsPerDay}
+		if h := c.ActiveHours; h != nil {
+			out.Conditions.ActiveHours = &schedule.Hours{Start: h.Start, End: h.End}
+		}
+	}
+	if e := a.Exclusions; e != nil {
+		out.Exclusions = &schedule.Exclusions{
+			Dates: e.Dates, Calendars: e.Calendars,
+			Ranges: each(e.Ranges, func(r DateRange) schedule.DateRange { return schedule.DateRange(r) }),
+		}
+	}
+	return out
+}
+
+func automationOf(a schedule.Automation) Automation {
+	out := Automation{
+		Mode: string(a.Mode), IntervalSeconds: a.IntervalSeconds, MinSeconds: a.MinSeconds, MaxSeconds: a.MaxSeconds,
+		Pattern: a.Pattern, Timezone: a.Timezone, EverySeconds: a.EverySeconds, Anchor: timeOf(a.Anchor), Overlap: a.Overlap, Missed: a.Missed,
+		CatchUpSeconds: a.CatchUpSeconds, JitterSeconds: a.JitterSeconds, MaxExecutions: a.MaxExecutions,
+		StartsAt: timeOf(a.StartsAt), EndsAt: timeOf(a.EndsAt), TimeoutSeconds: a.TimeoutSeconds,
+	}
+	if c := a.Conditions; c != nil {
+		out.Conditions = &Conditions{ActiveDays: c.ActiveDays, MaxExecutionsPerDay: c.MaxExecutionsPerDay}
+		if h := c.ActiveHours; h != nil {
+			out.Conditions.ActiveHours = &Hours{h.Start, h.End}
+		}
+	}
+	if e := a.Exclusions; e != nil {
+		out.Exclusions = &Exclusions{
+			Dates: e.Dates, Calendars: e.Calendars,
+			Ranges: each(e.Ranges, func(r schedule.DateRange) DateRange { return DateRange(r) }),
+		}
+	}
+	return out
+}
+
+const (
+	shownFires = 5
+	// soughtFires bounds the search for times that the rules of a schedule allow.
+	soughtFires = 200
+)
+
+// nextFires returns the next times of a task that its rules allow: from the one
+// that is planned, else from now, as it would be were it armed.
+func nextFires(t task.Task, now time.Time) []Time {
+	spec, err := t.Spec()
+	if err != nil || spec == nil || t.Automation == nil {
+		return nil // a stored automation has been read before; none is no time
+	}
+	var out []Time
+	take := func(at time.Time) {
+		if _, ok := spec.Refusal(at, schedule.Dates{}); ok && len(out) < shownFires {
+			out = append(out, Time{at})
+		}
+	}
+	from := now
+	if t.NextPlannedAt != nil {
+		take(*t.NextPlannedAt)
+		from = latest(*t.NextPlannedAt, now)
+		if spec.Mode() == schedule.Heartbeat {
+			from = *t.NextPlannedAt
+		}
+	}
+	for range soughtFires {
+		f, ok := spec.Next(from)
+		if !ok || len(out) == shownFires {
+			break
+		}
+		take(f.At)
+		from = f.At
+	}
+	return out
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Fire is one time of a preview.
+type Fire struct {
+	At     Time   `json:"at"`
+	Local  string `json:"local" doc:"On the clock of the zone"`
+	Offset string `json:"offset"`
+	Note   string `json:"note,omitempty" doc:"What a clock change did to it: gap, first_of_two, second_of_two; earliest for a heartbeat"`
+	Reason string `json:"reason,omitempty" doc:"Why it will be refused"`
+}
+
+// GapDay is a day on which a clock change takes times away.
+type GapDay struct {
+	Date string `json:"date"`
+	Note string `json:"note"`
+	From string `json:"from"`
+	To   string `json:"to"`
+	Lost int64  `json:"lost"`
+}
+
+// Preview is when an automation would fire.
+type Preview struct {
+	Items      []Fire     `json:"items"`
+	Days       []GapDay   `json:"days,omitempty"`
+	Automation Automation `json:"automation" doc:"As it would be saved"`
+}
+
+type previewIn struct {
+	Body struct {
+		Automation Automation `json:"automation"`
+		From       *Time      `json:"from,omitempty" doc:"Default: now"`
+		Count      int        `json:"count,omitempty" minimum:"1" maximum:"100" doc:"Default: 5"`
+	}
+}
+
+type previewOut struct{ Body Preview }
+
+func (s *Server) preview(ctx context.Context, in *previewIn) (*previewOut, error) {
+	now, err := s.Store.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := s.zone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := schedule.Canonical(in.Body.Automation.domain(), schedule.Defaults{
+		Zone: zone, MinPeriodSeconds: int64(s.MinPeriod / time.Second), Now: now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	spec, err := schedule.Parse(a)
+	if err != nil {
+		return nil, err
+	}
+	if len(spec.Calendars()) > 0 {
+		return nil, errs.BadField("body.automation.exclusions.calendars", "invalid", nil, "There are no stored calendars yet. List the dates instead.")
+	}
+	from, count := now, 5
+	if in.Body.From != nil {
+		from = in.Body.From.Time
+	}
+	if in.Body.Count > 0 {
+		count = in.Body.Count
+	}
+	f := schedule.Preview(spec, from, count, schedule.Dates{})
+	return &previewOut{Preview{
+		Items:      each(f.Items, func(i schedule.Item) Fire { return Fire{Time{i.At}, i.Local, i.Offset, i.Note, i.Reason} }),
+		Days:       each(f.Days, func(d schedule.GapDay) GapDay { return GapDay(d) }),
+		Automation: automationOf(a),
+	}}, nil
+}
+
+// zone is the zone of an automation that names none: the caller's, else the workspace's.
+func (s *Server) zone(ctx context.Context) (string, error) {
+	c := caller(ctx)
+	if c.Timezone != "" {
+		return c.Timezone, nil
+	}
+	ws, err := s.Store.Workspace(ctx, c.Scope)
+	return ws.Timezone, err
+}

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// rawAs keeps the part of a merge patch that changes an object inside a resource,
+// as it came: what is absent in it stays. T is what the validator holds it against.
+type rawAs[T any] struct{ json json.RawMessage }
+
+// UnmarshalJSON keeps b.
+func (r *rawAs[T]) UnmarshalJSON(b []byte) error {
+	r.json = bytes.Clone(b)
+	return nil
+}
+
+// MarshalJSON writes what was kept.
+func (r rawAs[T]) MarshalJSON() ([]byte, error) { return r.json, nil }
+
+// Schema is that of T.
+func (rawAs[T]) Schema(r huma.Registry) *huma.Schema { return r.Schema(typeOf[T](), true, "") }
+
+// mergeInto changes v by a JSON merge patch (RFC 7396).
+func mergeInto(v any, patch json.RawMessage) error {
+	now, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("merge a patch: %w", err)
+	}
+	var target, p any
+	for raw, into := range map[*json.RawMessage]*any{(*json.RawMessage)(&now): &target, &patch: &p} {
+		d := json.NewDecoder(bytes.NewReader(*raw))
+		d.UseNumber() // money is not rounded on the way
+		if err := d.Decode(into); err != nil {
+			return fmt.Errorf("merge a patch: %w", err)
+		}
+	}
+	merged, err := json.Marshal(merge(target, p))
+	if err != nil {
+		return fmt.Errorf("merge a patch: %w", err)
+	}
+	if err := json.Unmarshal(merged, v); err != nil {
+		return fmt.Errorf("merge a patch: %w", err)
+	}
+	return nil
+}
+
+func merge(target, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	t, ok := target.(map[string]any)
+	if !ok {
+		t = map[string]any{}
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(t, k)
+		} else {
+			t[k] = merge(t[k], v)
+		}
+	}
+	return t
+}
