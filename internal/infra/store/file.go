@@ -46,3 +46,15 @@ func (r Reader) File(ctx context.Context, sc access.Scope, fileID string) (File,
 	err := r.db(ctx).Where("workspace_id = ? and id = ?", sc.Workspace(), fileID).Take(&f).Error
 	return f, found(err, "file", fileID)
 }
+
+// AttachFile hangs a file on a task; it is no error when it hangs there already.
+func (tx *Tx) AttachFile(ctx context.Context, sc access.Scope, taskID, fileID string) error {
+	if _, err := tx.File(ctx, sc, fileID); err != nil {
+		return errs.BadField("body.files", "invalid", fileID, "There is no file %s.", fileID)
+	}
+	_, err := tx.exec(ctx, `insert into task_files (workspace_id, task_id, file_id) values (?, ?, ?) on conflict do nothing`, sc.Workspace(), taskID, fileID)
+	if err != nil {
+		return fmt.Errorf("attach a file: %w", err)
+	}
+	return nil
+}
