@@ -80,7 +80,7 @@ func (silent) Delta(context.Context, string, string, int, string) {}
 
 // Rig is a house of one workspace.
 type Rig struct {
-	*testing.T
+	testing.TB
 	URL    string
 	Store  *store.Store
 	Model  *Model
@@ -102,7 +102,7 @@ type handler struct {
 }
 
 // New returns a rig on a database of its own.
-func New(t *testing.T) *Rig {
+func New(t testing.TB) *Rig {
 	t.Helper()
 	url := pgtest.New(t)
 	st, err := store.Open(t.Context(), url)
@@ -110,7 +110,7 @@ func New(t *testing.T) *Rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(st.Close)
-	r := &Rig{T: t, URL: url, Store: st, Model: &Model{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	r := &Rig{TB: t, URL: url, Store: st, Model: &Model{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	r.Launch = launch.New(st, r.Model, operation.DefaultLimits)
 	r.Steer = steer.New(st, r.Launch, r.Model, time.Second)
 	r.Engine = engine.New(st, r.Model, tools.New(r.Steer), silent{}, r.Log)
