@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// tries of a call that is safe to repeat. A restart of the server takes two
-	// seconds, and the waits between the tries add up to three.
+	// tries of a call that is safe to repeat. The waits between them, each twice
+	// the one before, add up to what a restart of the server takes.
 	tries     = 4
-	firstWait = 400 * time.Millisecond
+	firstWait = 250 * time.Millisecond
 	// longestWait is the Retry-After that a person at a terminal sits through.
 	longestWait = 10 * time.Second
 	// answerLimit bounds an answer that is read into memory; the largest is a list
