@@ -71,7 +71,7 @@ create table topics (
   unique (workspace_id, id),
   unique (task_id, seq),
   foreign key (workspace_id, task_id) references tasks (workspace_id, id) on delete cascade,
-  foreign key (workspace_id, tick_id) references ticks (workspace_id, id) on delete restrict,
+  foreign key (workspace_id, tick_id) references ticks (workspace_id, id) on delete cascade,
   check ((status = 'running') = (completed_at is null)),
   check ((handoff is null) = (handoff_source is null))
 );
@@ -84,7 +84,7 @@ create index topics_task on topics (task_id, id desc);
 alter table tasks add foreign key (workspace_id, current_topic_id) references topics (workspace_id, id)
   on delete set null (current_topic_id) deferrable initially deferred;
 alter table ticks add foreign key (workspace_id, topic_id) references topics (workspace_id, id)
-  on delete set null (topic_id) deferrable initially deferred;
+  on delete cascade deferrable initially deferred;
 
 -- One execution of an agent: the ledger of tokens, cost and steps.
 create table operations (
