@@ -1,0 +1,128 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { keys } from '@/api/keys'
+import { asProblem } from '@/api/problem'
+import { cancelTask, completeTask, pauseTask, reopenTask, resumeTask, runTask, whyQuery } from '@/api/tasks'
+import type { Task, Why } from '@/api/types'
+import { lookup, useLocale, useT } from '@/i18n'
+import { Answer } from '@/ui/Answer'
+import { Button } from '@/ui/Button'
+import { Word } from '@/ui/Code'
+import { Confirm } from '@/ui/Dialog'
+import { Disclosure } from '@/ui/Disclosure'
+import { Icon } from '@/ui/Icon'
+import { Panel } from '@/ui/Panel'
+import { Bones } from '@/ui/States'
+import { toast, toastProblem } from '@/ui/Toasts'
+import { When } from '@/ui/When'
+import { zoneOf } from './automation'
+import { type Act, acts } from './looks'
+import styles from './Status.module.css'
+import { StatusBadge } from './TaskTable'
+
+/** What may be done with a task now, as buttons. */
+export function Actions({ task }: { task: Task }) {
+  const t = useT()
+  const client = useQueryClient()
+  const [asked, setAsked] = useState<'pause' | 'cancel'>()
+  const refresh = () => {
+    void client.invalidateQueries({ queryKey: keys.task(task.identifier) })
+    void client.invalidateQueries({ queryKey: ['tasks'] })
+  }
+  const act = useMutation({
+    mutationFn: async ({ act, interrupt }: { act: Act; interrupt?: boolean }) => {
+      const ref = task.identifier
+      if (act === 'run') {
+        const run = await runTask(ref)
+        toast(<>
+          {run.queued ? t.tasks.queued(ref) : t.tasks.started(ref)}
+          {!!run.skippedChecks?.length && <> {t.tasks.skippedChecks(run.skippedChecks.join(', '))}</>}
+        </>)
+        return
+      }
+      const after = await { pause: () => pauseTask(ref, interrupt ?? false), resume: () => resumeTask(ref), cancel: () => cancelTask(ref), complete: () => completeTask(ref), reopen: () => reopenTask(ref) }[act]()
+      client.setQueryData(keys.task(ref), after)
+    },
+    onError: (error) => (asProblem(error).code === 'in_flight' ? toast(t.tasks.inFlight, 'bad') : toastProblem(t, error)),
+    onSettled: () => {
+      setAsked(undefined)
+      refresh()
+    },
+  })
+  const press = (which: Act) => {
+    if (which === 'cancel' || (which === 'pause' && task.currentTopicId)) setAsked(which)
+    else act.mutate({ act: which })
+  }
+  const offered = acts.filter((a) => task.actions.includes(a.act))
+  const pending = act.isPending ? act.variables?.act : undefined
+  return (
+    <>
+      {offered.map(({ act: which, icon }, i) => (
+        <Button key={which} icon={icon} look={i === 0 && (which === 'run' || which === 'resume' || which === 'reopen') ? 'primary' : which === 'cancel' ? 'quiet' : 'plain'} disabled={act.isPending} busy={pending === which && !asked} onClick={() => press(which)}>
+          {t.tasks.actions[which]}
+        </Button>
+      ))}
+      {asked === 'cancel' && <Confirm danger title={t.tasks.cancelTitle} text={t.tasks.cancelHint} confirm={t.tasks.actions.cancel} busy={act.isPending} onConfirm={() => act.mutate({ act: 'cancel' })} onClose={() => setAsked(undefined)} />}
+      {asked === 'pause' && (
+        <Confirm
+          title={t.tasks.pauseTitle} text={t.tasks.pauseHint} confirm={t.tasks.pauseFinish} busy={act.isPending}
+          onConfirm={() => act.mutate({ act: 'pause' })} onClose={() => setAsked(undefined)}
+          more={<Button disabled={act.isPending} onClick={() => act.mutate({ act: 'pause', interrupt: true })}>{t.tasks.pauseInterrupt}</Button>}
+        />
+      )}
+    </>
+  )
+}
+
+/** Where a task stands and why, and what would happen at its next time. */
+export function StatusPanel({ task }: { task: Task }) {
+  const { t } = useLocale()
+  const query = useQuery(whyQuery(task.identifier))
+  const sentence = lookup(t.reasons, task.statusReason)
+  return (
+    <Panel>
+      <div className={styles.status}>
+        <div className={styles.line}>
+          <StatusBadge task={task} />
+          <span>{sentence}</span>
+          {task.statusReason && <Word>{task.statusReason}</Word>}
+        </div>
+        {task.error && <p className={styles.error}><strong>{t.tasks.error}: </strong>{task.error}</p>}
+        {task.nextRunAt && (
+          <div className={styles.next}>
+            <Icon name="clock" size={16} />
+            <span>{t.tasks.next}</span>
+            <strong><When at={task.nextRunAt} zone={zoneOf(task)} both seconds={task.automation?.mode === 'heartbeat'} /></strong>
+          </div>
+        )}
+        <Answer query={query} bones={<Bones rows={1} height={28} />}>{(why) => <WhyLines why={why} planned={!!task.nextRunAt} />}</Answer>
+      </div>
+    </Panel>
+  )
+}
+
+function WhyLines({ why, planned }: { why: Why; planned: boolean }) {
+  const t = useT()
+  const refusal = why.checks.find((c) => !c.ok)
+  const sentence = refusal ? lookup(t.reasons, refusal.check) : undefined
+  return (
+    <div className={styles.why}>
+      <p>
+        {refusal ? <>{t.tasks.whyRefused}: {refusal.detail || sentence} <Word>{refusal.check}</Word></> : planned ? t.tasks.whyRun : t.tasks.whyIdle}
+      </p>
+      <Disclosure summary={t.tasks.checksTitle}>
+        <ol className={styles.checks}>
+          {why.checks.map((check) => (
+            <li key={check.check} className={check.ok ? styles.ok : styles.no}>
+              <Icon name={check.ok ? 'check' : 'x'} size={15} />
+              <code>{check.check}</code>
+              <span className="visually-hidden">{check.ok ? t.tasks.checkOk : t.tasks.checkNo}</span>
+              {!check.ok && <span>{check.detail || lookup(t.reasons, check.check)}</span>}
+              {check.ok && check.detail && <span className={styles.faint}>{check.detail}</span>}
+            </li>
+          ))}
+        </ol>
+      </Disclosure>
+    </div>
+  )
+}

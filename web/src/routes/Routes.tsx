@@ -1,0 +1,84 @@
+import { type ComponentType, lazy, Suspense, useEffect } from 'react'
+import { Route, Switch, useLocation } from 'wouter'
+import { setFetchAhead } from '@/ui/Link'
+import { App } from './App'
+import { NotFound } from './edges'
+import { Shell } from './Shell'
+
+/** A page whose code comes when it is needed, or a little earlier. */
+function page<P extends object>(fetch: () => Promise<ComponentType<P>>) {
+  return { fetch, Page: lazy(async () => ({ default: await fetch() })) }
+}
+
+const signIn = page(() => import('./SignInPage').then((m) => m.SignInPage))
+const today = page(() => import('./TodayPage').then((m) => m.TodayPage))
+const inbox = page(() => import('./InboxPage').then((m) => m.InboxPage))
+const tasks = page(() => import('./TasksPage').then((m) => m.TasksPage))
+const newTask = page(() => import('./TaskEditPages').then((m) => m.NewTaskPage))
+const editTask = page(() => import('./TaskEditPages').then((m) => m.EditTaskPage))
+const task = page(() => import('./TaskPage').then((m) => m.TaskPage))
+const topic = page(() => import('./TopicPage').then((m) => m.TopicPage))
+const documents = page(() => import('./DocumentsPage').then((m) => m.DocumentsPage))
+const newDocument = page(() => import('./DocumentPages').then((m) => m.NewDocumentPage))
+const document = page(() => import('./DocumentPages').then((m) => m.DocumentPage))
+const editDocument = page(() => import('./DocumentPages').then((m) => m.EditDocumentPage))
+const settings = page(() => import('./SettingsPage').then((m) => m.SettingsPage))
+
+const ahead: [RegExp, () => Promise<unknown>][] = [
+  [/^\/$/, today.fetch],
+  [/^\/inbox/, inbox.fetch],
+  [/^\/tasks$/, tasks.fetch],
+  [/^\/tasks\/(new|.+\/edit)$/, newTask.fetch],
+  [/^\/tasks\/./, task.fetch],
+  [/^\/topics\//, topic.fetch],
+  [/^\/documents$/, documents.fetch],
+  [/^\/documents\//, document.fetch],
+  [/^\/settings$/, settings.fetch],
+]
+setFetchAhead((path) => {
+  // A failure is told when the page is opened.
+  ahead.find(([pattern]) => pattern.test(path))?.[1]().catch(() => undefined)
+})
+
+export function Routes() {
+  useScrollUp()
+  return (
+    <App>
+      <Switch>
+        <Route path="/signin"><Suspense><signIn.Page /></Suspense></Route>
+        <Route>
+          <Shell>
+            <Switch>
+              <Route path="/"><today.Page /></Route>
+              {/* One route for list and brief: picking another brief keeps the list where it is. */}
+              <Route path="/inbox/:brief?">{(p) => <inbox.Page brief={p.brief} />}</Route>
+              <Route path="/tasks"><tasks.Page /></Route>
+              <Route path="/tasks/new"><newTask.Page /></Route>
+              <Route path="/tasks/:task">{(p) => <task.Page key={p.task} task={p.task} />}</Route>
+              <Route path="/tasks/:task/edit">{(p) => <editTask.Page key={p.task} task={p.task} />}</Route>
+              <Route path="/topics/:topic">{(p) => <topic.Page key={p.topic} topic={p.topic} />}</Route>
+              <Route path="/documents"><documents.Page /></Route>
+              <Route path="/documents/new"><newDocument.Page /></Route>
+              <Route path="/documents/:doc">{(p) => <document.Page key={p.doc} doc={p.doc} />}</Route>
+              <Route path="/documents/:doc/edit">{(p) => <editDocument.Page key={p.doc} doc={p.doc} />}</Route>
+              <Route path="/settings"><settings.Page /></Route>
+              <Route><NotFound /></Route>
+            </Switch>
+          </Shell>
+        </Route>
+      </Switch>
+    </App>
+  )
+}
+
+let wentBack = false
+window.addEventListener('popstate', () => (wentBack = true))
+
+/** A new page starts at its top; going back is left to the browser, which remembers. */
+function useScrollUp() {
+  const [path] = useLocation()
+  useEffect(() => {
+    if (!wentBack && !path.startsWith('/inbox/')) window.scrollTo(0, 0)
+    wentBack = false
+  }, [path])
+}

@@ -1,0 +1,54 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useCallback, useMemo } from 'react'
+import { useLocation, useSearch } from 'wouter'
+import { given, itemsOf } from '@/api/paging'
+import { type TaskFilters, tasksQuery } from '@/api/tasks'
+import { Filters } from '@/features/tasks/Filters'
+import { priorities, startModes, statuses } from '@/features/tasks/looks'
+import { TaskTable } from '@/features/tasks/TaskTable'
+import { useT } from '@/i18n'
+import { to, wordsOf } from '@/places'
+import { Answer } from '@/ui/Answer'
+import { buttonClass } from '@/ui/Button'
+import { Icon } from '@/ui/Icon'
+import { Link } from '@/ui/Link'
+import { Page } from '@/ui/Page'
+import { Panel } from '@/ui/Panel'
+import { More } from '@/ui/Rows'
+import { Bones, Empty } from '@/ui/States'
+import { mayOperate, useMe } from './me'
+
+/** The filters in an address; words that are none are left out. */
+function filtersOf(search: string): TaskFilters {
+  const { status, priority, automation, ...text } = wordsOf(search, 'q', 'label', 'assigneeAgent', 'status', 'priority', 'automation')
+  return {
+    ...text,
+    ...given({ status: statuses.find((s) => s === status), priority: priorities.find((p) => p === priority), automation: startModes.find((m) => m === automation) }),
+  }
+}
+
+export function TasksPage() {
+  const t = useT()
+  const me = useMe()
+  const [, go] = useLocation()
+  const search = useSearch()
+  const filters: TaskFilters = useMemo(() => filtersOf(search), [search])
+  const query = useInfiniteQuery({ ...tasksQuery(filters), placeholderData: (old) => old })
+  const change = useCallback((next: TaskFilters) => go(to.tasks(next), { replace: true }), [go])
+  const create = mayOperate(me) && <Link to={to.newTask()} className={buttonClass({ look: 'primary' })}><Icon name="plus" /><span>{t.app.newTask}</span></Link>
+  const filtered = Object.values(filters).some(Boolean)
+  return (
+    <Page title={t.tasks.title} actions={create}>
+      <Filters filters={filters} onChange={change} />
+      <Panel flush>
+        <Answer query={query} bones={<Bones rows={8} height={50} />}>
+          {(data) => {
+            const tasks = itemsOf(data)
+            if (tasks.length === 0) return filtered ? <Empty icon="search" title={t.tasks.emptyFiltered} /> : <Empty icon="list" title={t.tasks.emptyTitle} hint={t.tasks.emptyHint}>{create}</Empty>
+            return <><TaskTable tasks={tasks} /><More query={query} /></>
+          }}
+        </Answer>
+      </Panel>
+    </Page>
+  )
+}

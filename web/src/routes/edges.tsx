@@ -1,0 +1,28 @@
+import { useT } from '@/i18n'
+import { to } from '@/places'
+import { Button, buttonClass } from '@/ui/Button'
+import { Link } from '@/ui/Link'
+import { Panel } from '@/ui/Panel'
+import { Empty } from '@/ui/States'
+
+export function NotFound() {
+  const t = useT()
+  return (
+    <Panel>
+      <Empty icon="search" title={t.app.notFound.title} hint={t.app.notFound.hint}>
+        <Link to={to.today()} className={buttonClass()}>{t.app.notFound.back}</Link>
+      </Empty>
+    </Panel>
+  )
+}
+
+export function Crashed() {
+  const t = useT()
+  return (
+    <Panel>
+      <Empty icon="alert" title={t.app.crashed.title} hint={t.app.crashed.hint}>
+        <Button look="primary" icon="refresh" onClick={() => location.reload()}>{t.app.crashed.reload}</Button>
+      </Empty>
+    </Panel>
+  )
+}
