@@ -161,6 +161,8 @@ func (p *program) fires(a *automation, most int) string {
 			layout = "15:04:05"
 		case t.YearDay() == now.YearDay() && d < 24*time.Hour:
 			layout = "15:04"
+		case t.Year() != now.Year() && d > 6*24*time.Hour:
+			layout = "Mon 2 Jan 2006 15:04"
 		case d > 6*24*time.Hour:
 			layout = "Mon 2 Jan 15:04"
 		}
