@@ -141,18 +141,15 @@ func (w *Worker) settle(c job.Claim, h registration, err, cause error) (outcome 
 // close ends a job whose handler returned without an error. Most have closed it
 // themselves, and there is nothing to find.
 func (w *Worker) close(c job.Claim) string {
-	ctx, cancel := w.last(c)
-	defer cancel()
-	if err := w.store.CloseJob(ctx, c); err != nil && !errors.Is(err, job.ErrLost) {
+	err := w.last(c, func(ctx context.Context) error { return w.store.CloseJob(ctx, c) })
+	if err != nil && !errors.Is(err, job.ErrLost) {
 		w.log.Warn("a job was not closed", "kind", c.Kind, "key", c.Key, "err", err) // it will run again
 	}
 	return outcomeDone
 }
 
 func (w *Worker) back(c job.Claim, outcome string, delay time.Duration, attempts int, why string) string {
-	ctx, cancel := w.last(c)
-	defer cancel()
-	err := w.store.BackJob(ctx, c, delay, attempts, why)
+	err := w.last(c, func(ctx context.Context) error { return w.store.BackJob(ctx, c, delay, attempts, why) })
 	if errors.Is(err, job.ErrLost) {
 		return outcomeLost // or closed by its handler, which then returned an error
 	}
@@ -165,9 +162,7 @@ func (w *Worker) back(c job.Claim, outcome string, delay time.Duration, attempts
 // bury gives a job up: what this means is written in the same transaction, so that
 // nothing dies silently. Where that fails it is tried again.
 func (w *Worker) bury(c job.Claim, h registration, cause error) string {
-	ctx, cancel := w.last(c)
-	defer cancel()
-	err := w.safely(func() error {
+	err := w.last(c, func(ctx context.Context) error {
 		return w.store.InTx(ctx, func(tx *store.Tx) error {
 			if h.Ending != nil {
 				if err := h.Ending(ctx, tx, c, cause); err != nil {
@@ -187,10 +182,23 @@ func (w *Worker) bury(c job.Claim, h registration, cause error) string {
 	return w.back(c, outcomeRetried, job.Backoff(c.Attempt), 1, cause.Error()+"; its ending: "+err.Error())
 }
 
-// last is the context of the statements that end a run: the handler's may be
-// cancelled, and a commit that is cut off leaves its outcome unknown.
-func (w *Worker) last(c job.Claim) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(w.base), c.Lease/3)
+// last runs the statements that end a run, again while the database is away: each
+// job that is not put back counts as lost. Their context is not the handler's,
+// which may be cancelled: a commit that is cut off leaves its outcome unknown.
+func (w *Worker) last(c job.Claim, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.base), c.Lease/3)
+	defer cancel()
+	for {
+		err := w.safely(func() error { return f(ctx) })
+		if !store.Transient(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(claimRetry):
+		}
+	}
 }
 
 // renew keeps the lease until the run has ended. It goes on while a cancelled

@@ -279,15 +279,22 @@ func (q *Queue) lookEpoch(ctx context.Context) (string, error) {
 }
 
 func (q *Queue) keepEpoch(ctx context.Context, epoch string) error {
-	// asynq adds each queue to its list once per process; after a wipe its
-	// inspector would not find them.
+	if err := q.list(ctx); err != nil {
+		return err
+	}
+	if err := q.redis.client.Set(ctx, epochKey, epoch, 0).Err(); err != nil {
+		return fmt.Errorf("write the queue's epoch: %w", err)
+	}
+	return nil
+}
+
+// list adds our queues to asynq's list of them. It does so itself once per process
+// and queue; after a wipe its inspector would not find them.
+func (q *Queue) list(ctx context.Context) error {
 	for _, l := range q.lanes {
 		if err := q.redis.client.SAdd(ctx, setName, name(l.queue)).Err(); err != nil {
 			return fmt.Errorf("list the queue %s: %w", l.queue, err)
 		}
-	}
-	if err := q.redis.client.Set(ctx, epochKey, epoch, 0).Err(); err != nil {
-		return fmt.Errorf("write the queue's epoch: %w", err)
 	}
 	return nil
 }
@@ -334,9 +341,12 @@ func (q *Queue) pending(j job.Sent) (bool, error) {
 
 // sweep deletes the messages of killed workers: asynq notices after a minute and
 // archives them.
-func (q *Queue) sweep(context.Context) error {
+func (q *Queue) sweep(ctx context.Context) error {
+	if err := q.list(ctx); err != nil {
+		return err
+	}
 	for _, l := range q.lanes {
-		if _, err := q.inspector.DeleteAllArchivedTasks(name(l.queue)); err != nil && !errors.Is(err, asynq.ErrQueueNotFound) {
+		if _, err := q.inspector.DeleteAllArchivedTasks(name(l.queue)); err != nil {
 			return fmt.Errorf("delete archived messages: %w", err)
 		}
 	}

@@ -69,7 +69,7 @@ func (tx *Tx) PostJobs(ctx context.Context, posts ...job.Post) error {
 	if err != nil {
 		return fmt.Errorf("write down jobs: %w", err)
 	}
-	if _, err := tx.conn(ctx).ExecContext(ctx, postSQL, string(arg)); err != nil {
+	if _, err := tx.Conn(ctx).ExecContext(ctx, postSQL, string(arg)); err != nil {
 		return fmt.Errorf("post jobs: %w", err)
 	}
 	return nil
@@ -79,7 +79,7 @@ func (tx *Tx) PostJobs(ctx context.Context, posts ...job.Post) error {
 // the transaction is committed. A worker that does not hear it finds out when it
 // renews its lease.
 func (tx *Tx) NotifyStop(ctx context.Context, operation string) error {
-	if _, err := tx.conn(ctx).ExecContext(ctx, `select pg_notify('`+ChannelStop+`', $1)`, operation); err != nil {
+	if _, err := tx.Conn(ctx).ExecContext(ctx, `select pg_notify('`+ChannelStop+`', $1)`, operation); err != nil {
 		return fmt.Errorf("announce the stop of an operation: %w", err)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (s *Store) RenewJob(ctx context.Context, c job.Claim) (stop bool, err error
 // back and stop.
 func (tx *Tx) HoldJob(ctx context.Context, c job.Claim) error {
 	var one int
-	err := tx.conn(ctx).QueryRowContext(ctx,
+	err := tx.Conn(ctx).QueryRowContext(ctx,
 		`select 1 from jobs where id = $1 and token = $2 and state = 'running' for update`, c.ID, c.Token).Scan(&one)
 	return lost("hold a job", err)
 }
@@ -188,7 +188,7 @@ func endJob(ctx context.Context, q gorm.ConnPool, c job.Claim, state string, why
 
 // CloseJob ends a job that did its work, in the transaction of its effects.
 func (tx *Tx) CloseJob(ctx context.Context, c job.Claim) error {
-	return endJob(ctx, tx.conn(ctx), c, "done", nil)
+	return endJob(ctx, tx.Conn(ctx), c, "done", nil)
 }
 
 // CloseJob ends a job that had nothing to do.
@@ -199,7 +199,7 @@ func (s *Store) CloseJob(ctx context.Context, c job.Claim) error {
 // BuryJob gives a job up, in the transaction that writes down what this means.
 func (tx *Tx) BuryJob(ctx context.Context, c job.Claim, why string) error {
 	why = errorText(why)
-	return endJob(ctx, tx.conn(ctx), c, "dead", &why)
+	return endJob(ctx, tx.Conn(ctx), c, "dead", &why)
 }
 
 // BackJob puts a job back that did not end its work. attempts is 1 for a failure
@@ -291,8 +291,9 @@ func (s *Store) sent(ctx context.Context, what, query string, args ...any) ([]jo
 	return list, nil
 }
 
-// conn is the connection of the transaction, for statements that are written out.
-func (tx *Tx) conn(ctx context.Context) gorm.ConnPool { return tx.db(ctx).Statement.ConnPool }
+// Conn is the connection of the transaction, for statements that are written out:
+// here, and in tests that bring tables of their own.
+func (tx *Tx) Conn(ctx context.Context) gorm.ConnPool { return tx.db(ctx).Statement.ConnPool }
 
 // lost turns "no row" into ErrLost.
 func lost(what string, err error) error {

@@ -35,7 +35,7 @@ func (s *Store) RenewQueueEpoch(ctx context.Context, next string,
 ) (epoch string, renewed bool, err error) {
 	err = s.InTx(ctx, func(tx *Tx) error {
 		renewed = false
-		if err := tx.conn(ctx).QueryRowContext(ctx, `select epoch from queue_epoch for update`).Scan(&epoch); err != nil {
+		if err := tx.Conn(ctx).QueryRowContext(ctx, `select epoch from queue_epoch for update`).Scan(&epoch); err != nil {
 			return fmt.Errorf("lock the queue's epoch: %w", err)
 		}
 		have, err := look(ctx)
@@ -43,12 +43,12 @@ func (s *Store) RenewQueueEpoch(ctx context.Context, next string,
 			return err
 		}
 		// In the order of every poster, so that neither waits for the other.
-		if _, err := tx.conn(ctx).ExecContext(ctx, `
+		if _, err := tx.Conn(ctx).ExecContext(ctx, `
 			with sent as (select id from jobs where state = 'sent' order by kind collate "C", key collate "C" for update)
 			update jobs set state = 'ready', visible_at = null, worker = null from sent where jobs.id = sent.id and state = 'sent'`); err != nil {
 			return fmt.Errorf("take back what was sent: %w", err)
 		}
-		if _, err := tx.conn(ctx).ExecContext(ctx, `update queue_epoch set epoch = $1`, next); err != nil {
+		if _, err := tx.Conn(ctx).ExecContext(ctx, `update queue_epoch set epoch = $1`, next); err != nil {
 			return fmt.Errorf("write the queue's epoch: %w", err)
 		}
 		epoch, renewed = next, true
@@ -109,7 +109,7 @@ func (s *Store) DeadJobs(ctx context.Context, scope access.Scope, below int64, l
 // same work was posted anew since, that row does it, and this one stays as it is.
 func (tx *Tx) RetryDeadJob(ctx context.Context, scope access.Scope, id int64) error {
 	var kind string
-	err := tx.conn(ctx).QueryRowContext(ctx,
+	err := tx.Conn(ctx).QueryRowContext(ctx,
 		`select kind from jobs where id = $1 and state = 'dead' and workspace_id = $2 for update`,
 		id, orNull(scope.Workspace())).Scan(&kind)
 	if err != nil {
@@ -117,7 +117,7 @@ func (tx *Tx) RetryDeadJob(ctx context.Context, scope access.Scope, id int64) er
 	}
 	home := job.Claim{Kind: kind}.Home()
 	var queue *string
-	err = tx.conn(ctx).QueryRowContext(ctx, `
+	err = tx.Conn(ctx).QueryRowContext(ctx, `
 		update jobs j set state = 'ready', run_at = clock_timestamp(), closed_at = null, attempt = 0, losses = 0,
 		       queue = coalesce($2, queue)
 		 where id = $1 and not exists (select 1 from jobs o
@@ -136,7 +136,7 @@ func (tx *Tx) RetryDeadJob(ctx context.Context, scope access.Scope, id int64) er
 // which alone may cut a back-off short. It says whether there was one.
 func (tx *Tx) HurryJob(ctx context.Context, scope access.Scope, kind job.Kind, key string) (bool, error) {
 	var queue *string
-	err := tx.conn(ctx).QueryRowContext(ctx, `
+	err := tx.Conn(ctx).QueryRowContext(ctx, `
 		update jobs set run_at = least(run_at, clock_timestamp())
 		 where kind = $1 and key = $2 and workspace_id = $3 and state = 'ready'
 		returning pg_notify('`+ChannelJobs+`', queue)::text`, kind.Name, key, orNull(scope.Workspace())).Scan(&queue)

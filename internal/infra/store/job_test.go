@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -517,5 +520,27 @@ func TestALostRedisMakesWhatWasSentReadyOnce(t *testing.T) {
 	}
 	if have, err := b.QueueEpoch(b.ctx); err != nil || have != "one" {
 		t.Errorf("the row says %q, %v", have, err)
+	}
+}
+
+// A connection that breaks inside a transaction leaves open what became of it, so
+// that nothing may be concluded; outside of one, the same error may be anybody's.
+func TestABrokenConnectionIsTheDatabasesOnlyInsideATransaction(t *testing.T) {
+	b := newJobBench(t)
+	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: syscall.ECONNRESET}} {
+		err := b.InTx(b.ctx, func(*store.Tx) error { return fmt.Errorf("read task: %w", broken) })
+		if !store.Transient(err) || !errors.Is(err, broken) {
+			t.Errorf("%v in a transaction is not transient", err)
+		}
+		if store.Transient(broken) {
+			t.Errorf("%v from anywhere is transient", broken)
+		}
+	}
+	err := b.InTx(b.ctx, func(tx *store.Tx) error {
+		_, _ = tx.Conn(b.ctx).ExecContext(b.ctx, `select pg_terminate_backend(pg_backend_pid())`)
+		return tx.PostJobs(b.ctx, tickPost("k"))
+	})
+	if !store.Transient(err) {
+		t.Errorf("a terminated connection is not transient: %v", err)
 	}
 }

@@ -7,8 +7,12 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -99,9 +103,28 @@ func (s *Store) InTx(ctx context.Context, f func(tx *Tx) error) error {
 	for try := 1; ; try++ {
 		err := s.db(ctx).Transaction(func(db *gorm.DB) error { return f(&Tx{Reader: Reader{db}}) })
 		if try == txTries || !hasCode(err, "40P01", "40001") {
-			return err
+			return wire(err)
 		}
 	}
+}
+
+// wireError is an error of the network inside a transaction.
+type wireError struct{ error }
+
+func (e wireError) Unwrap() error { return e.error }
+
+// wire marks an error of the network as the database's. Only a transaction can
+// tell: nothing else is spoken to inside one.
+func wire(err error) error {
+	for _, known := range []error{io.EOF, io.ErrUnexpectedEOF, driver.ErrBadConn, sql.ErrConnDone} {
+		if errors.Is(err, known) {
+			return wireError{err}
+		}
+	}
+	if ne := net.Error(nil); errors.As(err, &ne) {
+		return wireError{err}
+	}
+	return err
 }
 
 // Now returns the database's clock, read once per transaction: at the first call,
@@ -157,7 +180,7 @@ func Transient(err error) bool {
 		return false
 	}
 	var ce *pgconn.ConnectError
-	return errors.As(err, &ce) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) || errors.Is(err, pgx.ErrTxClosed)
+	return errors.As(err, &wireError{}) || errors.As(err, &ce) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) || errors.Is(err, pgx.ErrTxClosed)
 }
 
 // found turns "no row" into a NotFound that names what was looked for.
