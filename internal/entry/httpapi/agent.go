@@ -72,7 +72,8 @@ type AgentPatch struct {
 	Version     *int64         `json:"version,omitempty" doc:"The version that was read"`
 }
 
-type byAgent struct {
+// ByAgent is the address of an agent.
+type ByAgent struct {
 	Agent string `path:"agent" maxLength:"100" doc:"Its id or slug"`
 }
 
@@ -91,7 +92,7 @@ func (s *Server) agentRoutes() {
 			return sliced(ctx, s, "agents", *in, items, func(a agent.Agent) string { return a.ID }, agentOf)
 		})
 	add(s, route{method: "GET", path: "/agents/{agent}", name: "getAgent", noun: "agents", role: access.Viewer, does: "One agent"},
-		func(ctx context.Context, in *byAgent) (*agentOut, error) {
+		func(ctx context.Context, in *ByAgent) (*agentOut, error) {
 			a, err := s.Store.Agent(ctx, caller(ctx).Scope, in.Agent)
 			return &agentOut{etag(a.Version), agentOf(a)}, err
 		})
@@ -118,7 +119,7 @@ func (s *Server) createAgent(ctx context.Context, in *struct{ Body AgentCreate }
 }
 
 func (s *Server) editAgent(ctx context.Context, in *struct {
-	byAgent
+	ByAgent
 	IfMatch string `header:"If-Match"`
 	Body    AgentPatch
 }) (*agentOut, error) {

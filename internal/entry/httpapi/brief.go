@@ -78,7 +78,8 @@ func briefOf(names names) func(brief.Brief) Brief {
 	}
 }
 
-type byBrief struct {
+// ByBrief is the address of a brief.
+type ByBrief struct {
 	Brief string `path:"brief" maxLength:"100" doc:"Its id or number: B-7"`
 }
 
@@ -103,7 +104,7 @@ type BriefResolved struct {
 }
 
 type resolveIn struct {
-	byBrief
+	ByBrief
 	Body struct {
 		Action  string `json:"action" minLength:"1" maxLength:"100" doc:"The key of one of its actions"`
 		Comment string `json:"comment,omitempty" maxLength:"20000"`
@@ -113,28 +114,28 @@ type resolveIn struct {
 type resolveOut struct{ Body BriefResolved }
 
 type assignIn struct {
-	byBrief
+	ByBrief
 	Body struct {
 		Assignee Maybe[string] `json:"assignee" required:"false" doc:"A person's id, or me; null for nobody"`
 	}
 }
 
 type snoozeIn struct {
-	byBrief
+	ByBrief
 	Body struct {
 		Until Maybe[Time] `json:"until" required:"false" doc:"null to wake it"`
 	}
 }
 
 type briefNoteIn struct {
-	byBrief
-	noteIn
+	ByBrief
+	NoteIn
 }
 
 func (s *Server) briefRoutes() {
 	add(s, route{method: "GET", path: "/briefs", name: "listBriefs", noun: "briefs", role: access.Viewer, does: "The inbox: open briefs, the most urgent first"}, s.briefs)
 	add(s, route{method: "GET", path: "/briefs/{brief}", name: "getBrief", noun: "briefs", role: access.Viewer, does: "One brief"},
-		func(ctx context.Context, in *byBrief) (*briefOut, error) {
+		func(ctx context.Context, in *ByBrief) (*briefOut, error) {
 			briefID, err := s.Store.BriefID(ctx, caller(ctx).Scope, in.Brief)
 			if err != nil {
 				return nil, err

@@ -55,7 +55,7 @@ func (s *Server) commentRoutes() {
 		})
 	add(s, route{method: "POST", path: "/tasks/{task}/comments", name: "addComment", noun: "comments", role: access.Operator, status: 201, once: true, does: "Comment on a task"},
 		func(ctx context.Context, in *struct {
-			byTask
+			ByTask
 			Body CommentText
 		}) (*commentOut, error) {
 			c, err := s.Steer.Comment(ctx, caller(ctx), in.Task, in.Body.Content)
@@ -63,7 +63,7 @@ func (s *Server) commentRoutes() {
 		})
 	add(s, route{method: "PATCH", path: "/comments/{id}", name: "editComment", noun: "comments", role: access.Operator, does: "Change your comment"},
 		func(ctx context.Context, in *struct {
-			byID
+			ByID
 			IfMatch string `header:"If-Match"`
 			Body    CommentText
 		}) (*commentOut, error) {
@@ -71,7 +71,7 @@ func (s *Server) commentRoutes() {
 			return &commentOut{etag(c.Version), commentOf(c)}, err
 		})
 	add(s, route{method: "DELETE", path: "/comments/{id}", name: "deleteComment", noun: "comments", role: access.Operator, does: "Delete your comment"},
-		func(ctx context.Context, in *byID) (*struct{}, error) {
+		func(ctx context.Context, in *ByID) (*struct{}, error) {
 			return nil, s.Steer.DeleteComment(ctx, caller(ctx), in.ID)
 		})
 }

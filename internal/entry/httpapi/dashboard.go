@@ -33,7 +33,7 @@ func dashboard(files fs.FS) http.Handler {
 		if files != nil && serveFile(w, r, files, name) {
 			return
 		}
-		if path.Ext(name) != "" && !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		if name != "index.html" && path.Ext(name) != "" && !strings.Contains(r.Header.Get("Accept"), "text/html") {
 			// A script that is no longer there is not answered with a page.
 			problem(http.StatusNotFound, "", "There is no such file.").write(w)
 			return

@@ -52,7 +52,8 @@ type DocumentPatch struct {
 // documentLimit bounds a body with a document in it: JSON doubles a line break.
 const documentLimit = 2*store.MaxDocument + 64<<10
 
-type byDocument struct {
+// ByDocument is the address of a document.
+type ByDocument struct {
 	Doc string `path:"doc" maxLength:"100"`
 }
 
@@ -68,8 +69,8 @@ type documentOut struct {
 }
 
 type pinIn struct {
-	byTask
-	byDocument
+	ByTask
+	ByDocument
 }
 
 func (s *Server) documentRoutes() {
@@ -93,19 +94,19 @@ func (s *Server) documentRoutes() {
 			return documentAnswer(d, err)
 		})
 	add(s, route{method: "GET", path: "/documents/{doc}", name: "getDocument", noun: "documents", role: access.Viewer, does: "One document, with its content"},
-		func(ctx context.Context, in *byDocument) (*documentOut, error) {
+		func(ctx context.Context, in *ByDocument) (*documentOut, error) {
 			d, err := s.Store.Document(ctx, caller(ctx).Scope, in.Doc)
 			return documentAnswer(d, err)
 		})
 	add(s, route{method: "PATCH", path: "/documents/{doc}", name: "editDocument", noun: "documents", role: access.Operator, limit: documentLimit, does: "Write a new version of a document"}, s.editDocument)
 	add(s, route{method: "DELETE", path: "/documents/{doc}", name: "deleteDocument", noun: "documents", role: access.Operator, does: "Delete a document"},
-		func(ctx context.Context, in *byDocument) (*struct{}, error) {
+		func(ctx context.Context, in *ByDocument) (*struct{}, error) {
 			return nil, s.Steer.DeleteDocument(ctx, caller(ctx), in.Doc)
 		})
 	add(s, route{method: "GET", path: "/documents/{doc}/versions", name: "listDocumentVersions", noun: "documents", role: access.Viewer, does: "The versions of a document, the newest first"}, s.documentVersions)
 	add(s, route{method: "GET", path: "/documents/{doc}/versions/{version}", name: "getDocumentVersion", noun: "documents", role: access.Viewer, does: "A document as it was"},
 		func(ctx context.Context, in *struct {
-			byDocument
+			ByDocument
 			Version int64 `path:"version" minimum:"1"`
 		}) (*documentOut, error) {
 			d, err := s.Store.Document(ctx, caller(ctx).Scope, in.Doc)
@@ -145,7 +146,7 @@ func documentAnswer(d store.Document, err error) (*documentOut, error) {
 }
 
 func (s *Server) editDocument(ctx context.Context, in *struct {
-	byDocument
+	ByDocument
 	IfMatch string `header:"If-Match"`
 	Body    DocumentPatch
 }) (*documentOut, error) {
@@ -160,7 +161,7 @@ func (s *Server) editDocument(ctx context.Context, in *struct {
 }
 
 func (s *Server) documentVersions(ctx context.Context, in *struct {
-	byDocument
+	ByDocument
 	Paging
 }) (*listOut[Document], error) {
 	d, err := s.Store.Document(ctx, caller(ctx).Scope, in.Doc)

@@ -35,7 +35,7 @@ const (
 )
 
 type eventsIn struct {
-	request
+	Request
 	LastEventID string `header:"Last-Event-ID"`
 }
 

@@ -76,16 +76,16 @@ var byExtension = map[string]string{
 
 type fileOut struct{ Body File }
 
-// request hands a handler the request itself, for what is streamed.
-type request struct{ ctx huma.Context }
+// Request hands a handler the request itself, for what is streamed.
+type Request struct{ ctx huma.Context }
 
 // Resolve is called by huma before the handler.
-func (r *request) Resolve(ctx huma.Context) []error {
+func (r *Request) Resolve(ctx huma.Context) []error {
 	r.ctx = ctx
 	return nil
 }
 
-type uploadIn struct{ request }
+type uploadIn struct{ Request }
 
 func (s *Server) fileRoutes() {
 	add(s, route{method: "POST", path: "/files", name: "uploadFile", noun: "files", role: access.Operator, status: 201, time: uploadTime, does: "Upload a file, as multipart/form-data with one part named file"}, s.upload)
@@ -97,7 +97,7 @@ func (s *Server) fileRoutes() {
 		}}},
 	}
 	add(s, route{method: "GET", path: "/files/{id}", name: "getFile", noun: "files", role: access.Viewer, time: uploadTime, does: "Download a file"},
-		func(ctx context.Context, in *byID) (*huma.StreamResponse, error) {
+		func(ctx context.Context, in *ByID) (*huma.StreamResponse, error) {
 			f, err := s.Store.File(ctx, caller(ctx).Scope, in.ID)
 			if err != nil {
 				return nil, err

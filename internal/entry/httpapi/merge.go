@@ -25,7 +25,7 @@ func (r rawAs[T]) MarshalJSON() ([]byte, error) { return r.json, nil }
 func (rawAs[T]) Schema(r huma.Registry) *huma.Schema { return r.Schema(typeOf[T](), true, "") }
 
 // mergeInto changes v by a JSON merge patch (RFC 7396).
-func mergeInto(v any, patch json.RawMessage) error {
+func mergeInto[T any](v *T, patch json.RawMessage) error {
 	now, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("merge a patch: %w", err)
@@ -42,9 +42,11 @@ func mergeInto(v any, patch json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("merge a patch: %w", err)
 	}
-	if err := json.Unmarshal(merged, v); err != nil {
+	var out T // not into v: what the patch takes away would stay there
+	if err := json.Unmarshal(merged, &out); err != nil {
 		return fmt.Errorf("merge a patch: %w", err)
 	}
+	*v = out
 	return nil
 }
 

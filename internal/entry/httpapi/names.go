@@ -47,7 +47,8 @@ func (s *Server) agentRef(ctx context.Context, ref string) (string, error) {
 	return a.ID, err
 }
 
-type byTask struct {
+// ByTask is the address of a task.
+type ByTask struct {
 	Task string `path:"task" maxLength:"100" doc:"Its id, or its identifier in any case: T-12"`
 }
 

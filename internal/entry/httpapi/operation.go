@@ -98,19 +98,19 @@ type operationsIn struct {
 type operationOut struct{ Body Operation }
 
 type stepsIn struct {
-	byID
+	ByID
 	Paging
 }
 
 func (s *Server) operationRoutes() {
 	add(s, route{method: "GET", path: "/operations", name: "listOperations", noun: "operations", role: access.Viewer, does: "Executions of agents, the newest first"}, s.operations)
 	add(s, route{method: "GET", path: "/operations/{id}", name: "getOperation", noun: "operations", role: access.Viewer, does: "One execution of an agent"},
-		func(ctx context.Context, in *byID) (*operationOut, error) { return s.operation(ctx, in.ID) })
+		func(ctx context.Context, in *ByID) (*operationOut, error) { return s.operation(ctx, in.ID) })
 	add(s, route{method: "GET", path: "/operations/{id}/steps", name: "listSteps", noun: "operations", role: access.Viewer, does: "The steps of an operation, in their order"}, s.steps)
 	add(s, route{method: "POST", path: "/operations/{id}/interrupt", name: "interruptOperation", noun: "operations", role: access.Operator, does: "Stop an operation"},
 		func(ctx context.Context, in *struct {
-			byID
-			noteIn
+			ByID
+			NoteIn
 		}) (*operationOut, error) {
 			if _, err := s.Steer.InterruptOperation(ctx, caller(ctx), in.ID); err != nil {
 				return nil, err

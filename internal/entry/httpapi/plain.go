@@ -33,7 +33,6 @@ func (s *Server) plainRoutes() {
 	})
 	s.echo.GET("/api/docs", s.docs)
 	s.echo.GET("/api/docs/", s.docs)
-	s.echo.RouteNotFound("/*", func(echo.Context) error { return echo.ErrNotFound })
 }
 
 // ready says whether the instance can work, and what cannot.

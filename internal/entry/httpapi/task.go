@@ -202,7 +202,7 @@ func (s *Server) taskRoutes() {
 	add(s, route{method: "GET", path: "/tasks/{task}", name: "getTask", noun: "tasks", role: access.Viewer, does: "One task, with what hangs on it"}, s.task)
 	add(s, route{method: "PATCH", path: "/tasks/{task}", name: "editTask", noun: "tasks", role: access.Operator, does: "Change a task, by JSON merge patch"}, s.editTask)
 	add(s, route{method: "DELETE", path: "/tasks/{task}", name: "deleteTask", noun: "tasks", role: access.Operator, does: "Cancel a task and hide it; it can be restored for 30 days"},
-		func(ctx context.Context, in *byTask) (*struct{}, error) {
+		func(ctx context.Context, in *ByTask) (*struct{}, error) {
 			return nil, s.Steer.DeleteTask(ctx, caller(ctx), in.Task)
 		})
 	add(s, route{method: "POST", path: "/schedules/preview", name: "previewSchedule", noun: "tasks", role: access.Viewer, does: "When an automation would fire"}, s.preview)
@@ -240,7 +240,7 @@ func (s *Server) tasks(ctx context.Context, in *tasksIn) (*listOut[Task], error)
 	return listed(ctx, s, list, items, next, taskOf(c, now)), err
 }
 
-func (s *Server) task(ctx context.Context, in *byTask) (*taskOut, error) {
+func (s *Server) task(ctx context.Context, in *ByTask) (*taskOut, error) {
 	c := caller(ctx)
 	taskID, err := s.Store.TaskID(ctx, c.Scope, in.Task)
 	if err != nil {

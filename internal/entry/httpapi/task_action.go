@@ -10,7 +10,7 @@ import (
 )
 
 type runIn struct {
-	byTask
+	ByTask
 	Body *struct {
 		Note          string  `json:"note,omitempty" maxLength:"20000" doc:"For the agent, at the top of its prompt"`
 		ContinueTopic *string `json:"continueTopic,omitempty" format:"uuid" doc:"The run to go on from"`
@@ -29,7 +29,7 @@ type Run struct {
 type runOut struct{ Body Run }
 
 type pauseIn struct {
-	byTask
+	ByTask
 	Body *struct {
 		Interrupt bool   `json:"interrupt,omitempty" doc:"Also stop the open run"`
 		Note      string `json:"note,omitempty" maxLength:"2000"`
@@ -37,15 +37,15 @@ type pauseIn struct {
 }
 
 type resumeIn struct {
-	byTask
+	ByTask
 	Body *struct {
 		CatchUp bool `json:"catchUp,omitempty" doc:"Run once now for the times that passed"`
 	}
 }
 
 type taskNoteIn struct {
-	byTask
-	noteIn
+	ByTask
+	NoteIn
 }
 
 // Why is the gate's answer about the present.
@@ -125,7 +125,7 @@ func (s *Server) runTask(ctx context.Context, in *runIn) (*runOut, error) {
 	}}, nil
 }
 
-func (s *Server) why(ctx context.Context, in *byTask) (*whyOut, error) {
+func (s *Server) why(ctx context.Context, in *ByTask) (*whyOut, error) {
 	e, err := s.Launch.Why(ctx, caller(ctx), in.Task)
 	if err != nil {
 		return nil, err

@@ -134,7 +134,7 @@ func (s *Server) member(ctx context.Context, ref *string) (*string, error) {
 const patchTries = 3
 
 func (s *Server) editTask(ctx context.Context, in *struct {
-	byTask
+	ByTask
 	IfMatch string `header:"If-Match"`
 	Body    TaskPatch
 }) (*taskOut, error) {

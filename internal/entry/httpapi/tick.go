@@ -59,7 +59,7 @@ type ticksIn struct {
 }
 
 type taskTicksIn struct {
-	byTask
+	ByTask
 	Paging
 	TickFilter
 }

@@ -42,7 +42,8 @@ type TokenCreate struct {
 
 type tokenOut struct{ Body Token }
 
-type byID struct {
+// ByID is an address by an id.
+type ByID struct {
 	ID string `path:"id" maxLength:"100"`
 }
 
@@ -61,7 +62,7 @@ func (s *Server) tokenRoutes() {
 		does: "Make an API token",
 	}, s.createToken)
 	add(s, route{method: "DELETE", path: "/tokens/{id}", name: "deleteToken", noun: "tokens", role: access.Admin, does: "Make a token useless"},
-		func(ctx context.Context, in *byID) (*struct{}, error) {
+		func(ctx context.Context, in *ByID) (*struct{}, error) {
 			c := caller(ctx)
 			return nil, s.Store.InTx(ctx, func(tx *store.Tx) error {
 				if err := tx.DeleteToken(ctx, c.Scope, in.ID); err != nil {

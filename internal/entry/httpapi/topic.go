@@ -134,7 +134,7 @@ type topicOut struct{ Body Topic }
 type conversationOut struct{ Body Conversation }
 
 type taskPageIn struct {
-	byTask
+	ByTask
 	Paging
 }
 
@@ -158,9 +158,9 @@ func (s *Server) topicRoutes() {
 			return listed(ctx, s, "topics", items, next, f), err
 		})
 	add(s, route{method: "GET", path: "/topics/{id}", name: "getTopic", noun: "topics", role: access.Viewer, does: "One run of a task"},
-		func(ctx context.Context, in *byID) (*topicOut, error) { return s.topic(ctx, in.ID) })
+		func(ctx context.Context, in *ByID) (*topicOut, error) { return s.topic(ctx, in.ID) })
 	add(s, route{method: "GET", path: "/topics/{id}/conversation", name: "getConversation", noun: "topics", role: access.Viewer, does: "What was said in a run"},
-		func(ctx context.Context, in *byID) (*conversationOut, error) {
+		func(ctx context.Context, in *ByID) (*conversationOut, error) {
 			sc := caller(ctx).Scope
 			t, err := s.Store.Topic(ctx, sc, in.ID)
 			if err != nil {
@@ -171,8 +171,8 @@ func (s *Server) topicRoutes() {
 		})
 	add(s, route{method: "POST", path: "/topics/{id}/cancel", name: "cancelTopic", noun: "topics", role: access.Operator, does: "Stop a run"},
 		func(ctx context.Context, in *struct {
-			byID
-			noteIn
+			ByID
+			NoteIn
 		}) (*topicOut, error) {
 			if _, err := s.Steer.CancelTopic(ctx, caller(ctx), in.ID); err != nil {
 				return nil, err

@@ -25,13 +25,14 @@ type Subject struct {
 	ID   string `json:"id,omitempty"`
 }
 
-type noteIn struct {
+// NoteIn is a body in which there may be a note.
+type NoteIn struct {
 	Body *struct {
 		Note string `json:"note,omitempty" maxLength:"2000" doc:"Why, for others"`
 	}
 }
 
-func (in noteIn) note() string {
+func (in NoteIn) note() string {
 	if in.Body == nil {
 		return ""
 	}
@@ -41,8 +42,8 @@ func (in noteIn) note() string {
 type workspaceOut struct{ Body Workspace }
 
 func (s *Server) workspaceRoutes() {
-	pause := func(paused bool) func(context.Context, *noteIn) (*workspaceOut, error) {
-		return func(ctx context.Context, in *noteIn) (*workspaceOut, error) {
+	pause := func(paused bool) func(context.Context, *NoteIn) (*workspaceOut, error) {
+		return func(ctx context.Context, in *NoteIn) (*workspaceOut, error) {
 			c := caller(ctx)
 			action := "workspace.resume"
 			if paused {

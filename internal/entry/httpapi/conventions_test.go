@@ -1,0 +1,406 @@
+package httpapi_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestWhatCannotBeReadIsRefusedInWords(t *testing.T) {
+	in := start(t)
+	task := in.operator.newTask()
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		code, at           string
+	}{
+		"broken JSON":              {"POST", "/tasks", `{"instruction":`, 400, "invalid", "body"},
+		"no JSON at all":           {"POST", "/tasks", `hello`, 400, "invalid", "body"},
+		"trailing text":            {"POST", "/tasks", `{"instruction":"x"} {}`, 400, "invalid", "body"},
+		"no body":                  {"POST", "/tasks", ``, 400, "invalid", ""},
+		"a list":                   {"POST", "/tasks", `[]`, 422, "invalid", "body"},
+		"unknown field":            {"POST", "/tasks", `{"instruction":"x","bogus":1}`, 422, "invalid", "body.bogus"},
+		"another case":             {"POST", "/tasks", `{"Instruction":"x"}`, 422, "invalid", "body.Instruction"},
+		"unknown nested field":     {"POST", "/tasks", `{"instruction":"x","config":{"modell":"a/b"}}`, 422, "invalid", "body.config.modell"},
+		"unknown in automation":    {"POST", "/tasks", `{"instruction":"x","automation":{"mode":"heartbeat","seconds":5}}`, 422, "invalid", "body.automation.seconds"},
+		"missing field":            {"POST", "/tasks", `{}`, 422, "invalid", "body"},
+		"too long":                 {"POST", "/tasks", `{"instruction":"x","name":"` + strings.Repeat("n", 201) + `"}`, 422, "invalid", "body.name"},
+		"not a word of the list":   {"POST", "/tasks", `{"instruction":"x","priority":"asap"}`, 422, "invalid", "body.priority"},
+		"wrong type":               {"POST", "/tasks", `{"instruction":5}`, 422, "invalid", "body.instruction"},
+		"null for a needed field":  {"POST", "/tasks", `{"instruction":null}`, 422, "invalid", "body.instruction"},
+		"bad pattern":              {"POST", "/tasks", `{"instruction":"x","automation":{"mode":"schedule","pattern":"61 * * * *"}}`, 422, "invalid_pattern", "body.automation.pattern"},
+		"bad zone":                 {"POST", "/tasks", `{"instruction":"x","automation":{"mode":"schedule","pattern":"0 7 * * *","timezone":"Berlin/Europe"}}`, 422, "invalid_timezone", "body.automation.timezone"},
+		"too short a heartbeat":    {"POST", "/tasks", `{"instruction":"x","automation":{"mode":"heartbeat","intervalSeconds":1}}`, 422, "invalid", "body.automation.intervalSeconds"},
+		"no mode":                  {"POST", "/tasks", `{"instruction":"x","automation":{"intervalSeconds":60}}`, 422, "invalid", "body.automation"},
+		"unknown query":            {"GET", "/tasks?bogus=1", ``, 422, "invalid", "query.bogus"},
+		"query in another case":    {"GET", "/tasks?Limit=1", ``, 422, "invalid", "query.Limit"},
+		"limit too large":          {"GET", "/tasks?limit=201", ``, 422, "invalid", "query.limit"},
+		"limit of nothing":         {"GET", "/tasks?limit=0", ``, 422, "invalid", "query.limit"},
+		"limit in letters":         {"GET", "/tasks?limit=ten", ``, 422, "invalid", "query.limit"},
+		"bad word in a filter":     {"GET", "/tasks?status=backlog,done", ``, 422, "invalid", "query.status[1]"},
+		"no such task":             {"GET", "/tasks/T-999", ``, 404, "not_found", ""},
+		"no such id":               {"GET", "/tasks/01900000-0000-7000-8000-000000000000", ``, 404, "not_found", ""},
+		"nonsense for an id":       {"GET", "/tasks/%27%3B--", ``, 404, "not_found", ""},
+		"no such topic":            {"GET", "/topics/x", ``, 404, "not_found", ""},
+		"null where it cannot be":  {"PATCH", "/tasks/" + task, `{"instruction":null}`, 422, "invalid", "body.instruction"},
+		"unknown field in a patch": {"PATCH", "/tasks/" + task, `{"status":"completed"}`, 422, "invalid", "body.status"},
+		"wrong part of a patch":    {"PATCH", "/tasks/" + task, `{"config":{"budget":{"day":{"tokens":-1}}}}`, 422, "invalid", "body.config.budget.day.tokens"},
+		"a body for a button":      {"POST", "/tasks/" + task + "/cancel", `{"now":true}`, 422, "invalid", "body.now"},
+		"no such address":          {"GET", "/nothing", ``, 404, "not_found", ""},
+		"no such address, POST":    {"POST", "/nothing", `{}`, 404, "not_found", ""},
+		"another method":           {"PUT", "/tasks", `{}`, 405, "invalid", ""},
+		"another method on one":    {"POST", "/tasks/" + task, `{}`, 405, "invalid", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var body any
+			if c.body != "" || c.method == "POST" {
+				body = c.body
+			}
+			p := in.operator.do(c.method, c.path, body).fails(c.status, c.code)
+			if c.at != "" && !p.at(c.at) {
+				t.Errorf("%s is not named: %+v", c.at, p.Errors)
+			}
+		})
+	}
+	if n := len(in.viewer.get("/tasks").ok(200).items()); n != 1 {
+		t.Errorf("%d tasks are there, want the one: refused requests wrote something", n)
+	}
+}
+
+func TestABodyThatIsNoJSONIsRefused(t *testing.T) {
+	in := start(t)
+	in.operator.with("Content-Type", "text/plain").post("/tasks", `{"instruction":"x"}`).fails(415, "invalid")
+	in.operator.with("Content-Type", "application/x-www-form-urlencoded").post("/tasks", `instruction=x`).fails(415, "invalid")
+	in.operator.with("Content-Type", "application/json; charset=utf-8").post("/tasks", `{"instruction":"x"}`).ok(201)
+	task := in.operator.newTask()
+	in.operator.with("Content-Type", "application/merge-patch+json").patch("/tasks/"+task, `{"name":"n"}`).ok(200)
+}
+
+func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
+	in := start(t)
+	in.operator.post("/tasks", `{"instruction":"`+strings.Repeat("a", 5<<20)+`"}`).fails(413, "too_large")
+	in.nobody.post("/auth/login", `{"email":"`+strings.Repeat("a", 1<<20)+`"}`).fails(413, "too_large")
+}
+
+func TestAProblemTellsNothingOfTheInside(t *testing.T) {
+	in := start(t)
+	if _, err := in.store.Pool().Exec(t.Context(), `alter table task_comments rename to gone`); err != nil {
+		t.Fatal(err)
+	}
+	task := in.operator.newTask()
+	a := in.operator.get("/tasks/" + task + "/comments")
+	a.fails(500, "internal_error")
+	for _, word := range []string{"gone", "task_comments", "relation", "SQL", "select", "goroutine", ".go"} {
+		if strings.Contains(string(a.Body), word) {
+			t.Errorf("the answer has %q: %s", word, a.Body)
+		}
+	}
+	if !strings.Contains(string(a.Body), a.Header.Get("X-Request-Id")) {
+		t.Error("the answer does not say where to look in the log")
+	}
+}
+
+func TestASecretIsNotRepeatedInAProblem(t *testing.T) {
+	in := start(t)
+	a := in.nobody.post("/auth/login", `{"email":"x","password":"hunter2hunter2","bogus":1}`)
+	a.fails(422, "invalid")
+	b := in.nobody.post("/auth/login", `{"email":"x","password":"hunter2hunter2"`)
+	b.fails(400, "invalid")
+	if strings.Contains(string(a.Body)+string(b.Body), "hunter2") {
+		t.Errorf("the password came back: %s %s", a.Body, b.Body)
+	}
+}
+
+func TestAListIsPagedThroughOnce(t *testing.T) {
+	in := start(t)
+	for range 5 {
+		in.operator.newTask()
+	}
+	var seen []string
+	path := "/tasks?limit=2"
+	for {
+		a := in.viewer.get(path).ok(200)
+		for _, item := range a.items() {
+			seen = append(seen, item["identifier"].(string))
+		}
+		in.operator.newTask() // a page is not moved by what is added
+		next := a.object()["nextCursor"]
+		if next == nil {
+			break
+		}
+		path = "/tasks?limit=2&cursor=" + next.(string)
+	}
+	if got := fmt.Sprint(seen); got != "[T-5 T-4 T-3 T-2 T-1]" {
+		t.Errorf("paged through %s", got)
+	}
+}
+
+func TestAForgedCursorIsRefused(t *testing.T) {
+	in := start(t)
+	for range 3 {
+		in.operator.newTask()
+	}
+	cursor := in.viewer.get("/tasks?limit=1").ok(200).text("nextCursor")
+	in.viewer.get("/tasks?limit=1&cursor=" + cursor).ok(200)
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range raw {
+		forged := append([]byte{}, raw...)
+		forged[i] ^= 1
+		in.viewer.get("/tasks?limit=1&cursor="+base64.RawURLEncoding.EncodeToString(forged)).fails(400, "invalid")
+	}
+	for _, c := range []string{"x", "!!", "01900000-0000-7000-8000-000000000000", cursor + "AA"} {
+		in.viewer.get("/tasks?cursor="+c).fails(400, "invalid")
+	}
+	in.viewer.get("/tasks?sort=nextRunAt&cursor="+cursor).fails(400, "invalid") // of another order
+	in.viewer.get("/ticks?cursor="+cursor).fails(400, "invalid")                // of another list
+	in.abroad.get("/tasks?cursor="+cursor).fails(400, "invalid")                // of another workspace
+}
+
+func TestAChangeOfAnOldVersionIsStale(t *testing.T) {
+	in := start(t)
+	task := in.operator.newTask()
+	a := in.operator.get("/tasks/" + task).ok(200)
+	tag := a.Header.Get("ETag")
+	if want := `"` + a.text("version") + `"`; tag != want {
+		t.Errorf("ETag %s, want %s", tag, want)
+	}
+	b := in.operator.with("If-Match", tag).patch("/tasks/"+task, `{"name":"one"}`).ok(200)
+	if b.Header.Get("ETag") == tag {
+		t.Error("a change kept the ETag")
+	}
+	in.operator.with("If-Match", tag).patch("/tasks/"+task, `{"name":"two"}`).fails(412, "stale")
+	in.operator.with("If-Match", tag).patch("/tasks/"+task, `{"config":{"failureFuse":5}}`).fails(412, "stale")
+	in.operator.with("If-Match", `"abc"`).patch("/tasks/"+task, `{"name":"two"}`).fails(412, "stale")
+	in.operator.patch("/tasks/"+task, `{"name":"two","version":1}`).fails(412, "stale")
+	in.operator.with("If-Match", "*").patch("/tasks/"+task, `{"name":"three"}`).ok(200)
+	if name := in.operator.get("/tasks/" + task).text("name"); name != "three" {
+		t.Errorf("the name is %q", name)
+	}
+}
+
+func TestAPatchLeavesWhatItDoesNotName(t *testing.T) {
+	in := start(t)
+	task := in.operator.newTask(`"name":"n"`, `"description":"d"`, `"priority":"high"`, `"labels":["a"]`, `"maxTopics":3`,
+		`"automation":{"mode":"heartbeat","intervalSeconds":600,"maxExecutions":9}`,
+		`"config":{"acceptance":"auto","budget":{"operation":{"tokens":1000},"day":{"tokens":9000}}}`)
+	patch := func(body string) answer { return in.operator.patch("/tasks/"+task, body).ok(200) }
+
+	a := patch(`{"description":"new"}`).object()
+	if a["name"] != "n" || a["description"] != "new" || a["priority"] != "high" || a["maxTopics"] != 3.0 {
+		t.Errorf("a patch of one field changed others: %v", a)
+	}
+	a = patch(`{"maxTopics":null,"description":null,"name":null}`).object()
+	if a["maxTopics"] != nil || a["description"] != "" || a["name"] != "Look after it" {
+		t.Errorf("null does not clear: %v %v %v", a["maxTopics"], a["description"], a["name"])
+	}
+	b := patch(`{"config":{"budget":{"day":{"tokens":null,"minutes":5}}}}`)
+	if got := b.text("config"); got != "map[acceptance:auto budget:map[day:map[minutes:5] operation:map[tokens:1000]]]" {
+		t.Errorf("merged config is %s", got)
+	}
+	if got := patch(`{"config":null}`).text("config"); got != "map[]" {
+		t.Errorf("cleared config is %s", got)
+	}
+	b = patch(`{"automation":{"intervalSeconds":900}}`)
+	if b.text("automation.intervalSeconds") != "900" || b.text("automation.maxExecutions") != "9" {
+		t.Errorf("a part of the automation: %s", b.text("automation"))
+	}
+	b = patch(`{"automation":{"mode":"schedule","pattern":"0 7 * * mon-fri","timezone":"europe/berlin"}}`)
+	if b.text("automation.pattern") != "0 7 * * 1-5" || b.text("automation.timezone") != "Europe/Berlin" || strings.Contains(b.text("automation"), "maxExecutions") {
+		t.Errorf("another automation in place of the old: %s", b.text("automation"))
+	}
+	task = in.operator.newTask()
+	p := in.operator.patch("/tasks/"+task, `{"automation":{"intervalSeconds":900}}`).fails(422, "invalid")
+	if !p.at("body.automation.mode") {
+		t.Errorf("a part of no automation: %+v", p)
+	}
+}
+
+func TestTimesAndMoneyAreWrittenInOneWay(t *testing.T) {
+	in := start(t)
+	task := in.operator.newTask(`"automation":{"mode":"every","everySeconds":5400,"anchor":"2026-01-01T01:00:00+01:00"}`)
+	a := in.viewer.get("/tasks/" + task).ok(200)
+	o := a.object()
+	stamp := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+	for _, field := range []string{"createdAt", "updatedAt", "nextRunAt", "nextPlannedAt"} {
+		if s, _ := o[field].(string); !stamp.MatchString(s) {
+			t.Errorf("%s is %v", field, o[field])
+		}
+	}
+	if got := a.text("automation.anchor"); got != "2026-01-01T00:00:00.000Z" {
+		t.Errorf("the anchor is %s", got)
+	}
+	fires, _ := o["automation"].(map[string]any)["nextFires"].([]any)
+	if len(fires) != 5 || fires[0] != o["nextPlannedAt"] {
+		t.Errorf("next fires %v, planned %v", fires, o["nextPlannedAt"])
+	}
+	if cost, ok := o["costUsd"].(float64); !ok || cost != 0 {
+		t.Errorf("nothing has run and costs %v", o["costUsd"])
+	}
+	for _, field := range []string{"error", "parent", "lastRunAt", "completedAt", "currentTopicId"} {
+		if v, ok := o[field]; !ok || v != nil {
+			t.Errorf("%s is %v, want null", field, v)
+		}
+	}
+}
+
+func TestWhatIsAskedForTwiceIsDoneOnce(t *testing.T) {
+	in := start(t)
+	me := in.operator.with("Idempotency-Key", "k1")
+	first := me.post("/tasks", `{"instruction":"once"}`).ok(201)
+	again := me.post("/tasks", `{"instruction":"once"}`).ok(201)
+	if string(first.Body) != string(again.Body) || first.Header.Get("ETag") != again.Header.Get("ETag") || again.Header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("the second answer differs: %s", again.Body)
+	}
+	me.post("/tasks", `{"instruction":"other"}`).fails(422, "idempotency_key_reused")
+	me.post("/tasks/T-1/run", `{}`).fails(422, "idempotency_key_reused")
+	in.admin.with("Idempotency-Key", "k1").post("/tasks", `{"instruction":"other"}`).ok(201) // a key is of one caller
+	in.operator.with("Idempotency-Key", strings.Repeat("x", 256)).post("/tasks", `{"instruction":"x"}`).fails(422, "invalid")
+
+	refused := in.operator.with("Idempotency-Key", "k2")
+	a := refused.post("/tasks", `{"instruction":"x","parent":"T-99"}`)
+	a.fails(422, "invalid")
+	b := refused.post("/tasks", `{"instruction":"x","parent":"T-99"}`)
+	b.fails(422, "invalid")
+	if string(a.Body) != string(b.Body) {
+		t.Error("a refusal is not repeated as it was")
+	}
+	if n := len(in.viewer.get("/tasks").items()); n != 2 {
+		t.Errorf("%d tasks are there, want 2", n)
+	}
+
+	run := in.operator.with("Idempotency-Key", "k3")
+	one := run.post("/tasks/T-1/run", `{"note":"now"}`).ok(202).text("topicId")
+	if two := run.post("/tasks/T-1/run", `{"note":"now"}`).ok(202).text("topicId"); one != two {
+		t.Error("a run that was asked for twice ran twice")
+	}
+	in.operator.post("/tasks/T-1/run", `{}`).fails(409, "in_flight")
+}
+
+func TestARepeatedRequestThatIsUnderWayWaitsItsTurn(t *testing.T) {
+	in := start(t)
+	in.operator.newTask()
+	// Somebody holds the task: the first request waits for it.
+	hold, err := in.store.Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hold.Exec(t.Context(), `select 1 from tasks for update`); err != nil {
+		t.Fatal(err)
+	}
+	me := in.operator.with("Idempotency-Key", "slow")
+	first := make(chan answer, 1)
+	go func() { first <- me.post("/tasks/T-1/run", `{}`) }()
+	for {
+		var n int
+		if err := in.store.Pool().QueryRow(t.Context(), `select count(*) from idempotency_keys`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 {
+			break
+		}
+	}
+	me.post("/tasks/T-1/run", `{}`).fails(409, "in_progress")
+	if err := hold.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := (<-first).ok(202)
+	if got := me.post("/tasks/T-1/run", `{}`).ok(202); string(got.Body) != string(want.Body) {
+		t.Error("afterwards the first answer is not given again")
+	}
+}
+
+func TestASecretIsGivenOnce(t *testing.T) {
+	in := start(t)
+	me := in.admin.with("Idempotency-Key", "k")
+	first := me.post("/tokens", `{"name":"ci","role":"operator"}`).ok(201)
+	secret := first.text("token")
+	if !strings.HasPrefix(secret, "dw_") || len(secret) < 40 {
+		t.Fatalf("the secret is %q", secret)
+	}
+	again := me.post("/tokens", `{"name":"ci","role":"operator"}`).ok(201)
+	if again.text("id") != first.text("id") || strings.Contains(string(again.Body), secret) {
+		t.Errorf("the second answer is %s", again.Body)
+	}
+	var kept int
+	err := in.store.Pool().QueryRow(t.Context(), `select count(*) from idempotency_keys where position($1 in convert_from(body, 'utf8')) > 0`, secret).Scan(&kept)
+	if err != nil || kept != 0 {
+		t.Errorf("the secret is in the database: %d, %v", kept, err)
+	}
+	if strings.Contains(string(in.admin.get("/tokens").ok(200).Body), secret) {
+		t.Error("the list shows the secret")
+	}
+}
+
+func TestHeadersHoldAgainstTheUsualAttacks(t *testing.T) {
+	in := start(t)
+	for path, c := range map[string]*client{"/api/v1/tasks": in.viewer, "/": in.nobody, "/tasks/T-1": in.nobody, "/api/v1/nothing": in.nobody} {
+		a := c.raw("GET", path, nil)
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
+		} {
+			if got := a.Header.Get(name); got != want {
+				t.Errorf("%s: %s is %q", path, name, got)
+			}
+		}
+		csp := a.Header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+			if !strings.Contains(csp, want) {
+				t.Errorf("%s: the policy lacks %s: %s", path, want, csp)
+			}
+		}
+		if strings.Contains(csp, "unsafe-eval") || strings.Contains(strings.Replace(csp, "style-src 'self' 'unsafe-inline'", "", 1), "unsafe-inline") {
+			t.Errorf("%s: the policy allows scripts from anywhere: %s", path, csp)
+		}
+		if strings.HasPrefix(path, "/api") && a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s may be cached: %s", path, a.Header.Get("Cache-Control"))
+		}
+	}
+}
+
+func TestThePageOfTheAPILoadsNothing(t *testing.T) {
+	in := start(t)
+	a := in.nobody.raw("GET", "/api/docs", nil).ok(200)
+	page := string(a.Body)
+	for _, bad := range []string{"<script", "src=", "http://", "https://", "@import", "url("} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	for _, want := range []string{"/tasks/{task}/run", "Idempotency-Key", "openapi.json", "schema-Brief"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	doc := in.nobody.get("/openapi.json").ok(200)
+	if doc.text("openapi") != "3.1.0" {
+		t.Error("not OpenAPI 3.1")
+	}
+}
+
+func TestTheDashboardHasEveryOtherAddress(t *testing.T) {
+	in := start(t)
+	for path, want := range map[string]struct {
+		status      int
+		body, cache string
+	}{
+		"/":                      {200, "dashboard", "no-cache"},
+		"/tasks/T-1":             {200, "dashboard", "no-cache"},
+		"/index.html":            {200, "dashboard", "no-cache"},
+		"/assets/app-1a2b3c.js":  {200, "1", "immutable"},
+		"/assets/gone-000000.js": {404, "not_found", ""},
+		"/.keep":                 {404, "not_found", ""},
+		"/../../etc/passwd":      {200, "dashboard", "no-cache"},
+	} {
+		a := in.nobody.raw("GET", path, nil)
+		if a.Status != want.status || !strings.Contains(string(a.Body), want.body) || !strings.Contains(a.Header.Get("Cache-Control"), want.cache) {
+			t.Errorf("%s: %d %q %.100s", path, a.Status, a.Header.Get("Cache-Control"), a.Body)
+		}
+	}
+	in.nobody.raw("POST", "/tasks", `{}`).fails(http.StatusMethodNotAllowed, "invalid")
+}
