@@ -121,11 +121,10 @@ func (p *program) briefResolve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.printf("✓ %s %s", r.Brief.Number, oneLine(action))
+			p.printf("✓ %s: %s\n", r.Brief.Number, oneLine(action))
 			for _, e := range r.Effects {
-				p.printf(" · %s", oneLine(strings.ReplaceAll(e, "_", " ")))
+				p.printf("  %s\n", oneLine(e))
 			}
-			p.printf("\n")
 			return nil
 		},
 	}

@@ -256,9 +256,9 @@ func TestBriefs(t *testing.T) {
 		check(t, 0, "B-1", "decision", "Refund order 8812?", "21:05:00", "approve, feedback\n")
 	cli(t, "", map[string][]string{"GET /briefs/B-1": {b}}, "brief", "show", "B-1").
 		check(t, 0, "  **42 EUR**\n  Since May.", "dogwatch brief resolve B-1 --action approve\n", `--action feedback --comment "…"`, "Edit: /tasks/T-1")
-	r := cli(t, "", map[string][]string{"POST /briefs/B-1/resolve": {`{"brief":{"number":"B-1"},"effects":["task_run"]}`}},
+	r := cli(t, "", map[string][]string{"POST /briefs/B-1/resolve": {`{"brief":{"number":"B-1"},"effects":["A run of T-1 was started."]}`}},
 		"brief", "resolve", "B-1", "--action", "approve", "--comment", "up to 50 EUR")
-	r.check(t, 0, "✓ B-1 approve · task run\n")
+	r.check(t, 0, "✓ B-1: approve\n  A run of T-1 was started.\n")
 	if r.asked[0] != `POST /briefs/B-1/resolve {"action":"approve","comment":"up to 50 EUR"}` {
 		t.Errorf("asked %q", r.asked)
 	}
@@ -291,13 +291,13 @@ func TestWatch(t *testing.T) {
 		"GET /tasks/0198/topics": {`{"items":[{"id":"t1","seq":1,"status":"completed","handoff":{"title":"old"}}],"nextCursor":null}`,
 			`{"items":[{"id":"t2","seq":2,"status":"completed","origin":"heartbeat","costUsd":0,"handoff":{"title":"Two new mails"},"operations":[{"id":"o2","stepCount":1}]},
 			  {"id":"t1","seq":1,"status":"completed","handoff":{"title":"old"}}],"nextCursor":null}`},
-		"GET /briefs":              {none, `{"items":[{"id":"b","number":"B-1","type":"decision","title":"Refund?"}],"nextCursor":null}`},
-		"GET /operations/o2/steps": {`{"items":[{"seq":1,"kind":"model","text":"Reading"}],"nextCursor":null}`},
+		"GET /briefs":              {none, `{"items":[{"id":"b","number":"B-1","type":"decision","title":"Refund?","actions":[{"key":"approve"},{"key":"decline"}]}],"nextCursor":null}`},
+		"GET /operations/o2/steps": {`{"items":[{"seq":1,"kind":"tools","toolCalls":[{"name":"read"},{"name":"read"},{"name":"write"}]},{"seq":2,"kind":"model","text":"Reported"}],"nextCursor":null}`},
 	}
 	r := cli(t, "", f, "task", "watch", "T-1", "--runs", "1")
-	r.check(t, 0, `T-1 "What changed?"   heartbeat 10 min`, "21:04:00 tick skipped: waiting_for_human", "step 1 model · Reading",
-		`run 2 completed · $0 · handoff "Two new mails"`, `BRIEF B-1 decision: "Refund?"`)
-	if strings.Contains(r.out, "old") {
+	r.check(t, 0, `T-1 "What changed?"   heartbeat 10 min`, "21:04:00 tick skipped: waiting_for_human", "run 2 started (heartbeat)", "  tools: read ×2, write\n",
+		`run 2 completed · $0 · handoff "Two new mails"`, `BRIEF B-1 decision: "Refund?"  (dogwatch brief resolve B-1 --action approve|decline)`)
+	if strings.Contains(r.out, "old") || strings.Contains(r.out, "Reported") {
 		t.Errorf("old runs are no news:\n%s", r.out)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,17 +186,24 @@ func (p *program) operationShow() *cobra.Command {
 // stepLine says what a step did.
 func (p *program) stepLine(s step) string {
 	line := s.Kind
-	for i, t := range s.ToolCalls {
-		if i == 0 {
-			line += ":"
-		}
-		line += " " + t.Name
+	var names []string
+	count := map[string]int{}
+	for _, t := range s.ToolCalls {
+		name := t.Name
 		if t.IsError {
-			line += " (error)"
+			name += " (error)"
 		}
-		if i+1 < len(s.ToolCalls) {
-			line += ","
+		if count[name]++; count[name] == 1 {
+			names = append(names, name)
 		}
+	}
+	for i, name := range names {
+		if n := count[name]; n > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", name, n)
+		}
+	}
+	if len(names) > 0 {
+		line += ": " + strings.Join(names, ", ")
 	}
 	if s.Text != "" {
 		line += " · " + cut(s.Text, 120)

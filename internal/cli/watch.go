@@ -161,6 +161,14 @@ func (w *watcher) look(ctx context.Context, print bool) error {
 	}
 	stop, runs := false, 0
 	for _, t := range topics {
+		before := w.seen["topic "+t.ID]
+		if before == "" && t.Status != "running" { // it began and ended between two looks
+			w.say(print, "topic "+t.ID, "running", func() string { return w.startLine(t) })
+			before = "running"
+		}
+		if t.Status == "running" {
+			w.say(print, "topic "+t.ID, "running", func() string { return w.startLine(t) })
+		}
 		if err := w.steps(ctx, t, print); err != nil {
 			return err
 		}
@@ -168,8 +176,9 @@ func (w *watcher) look(ctx context.Context, print bool) error {
 		if t.Handoff != nil {
 			state += " handoff"
 		}
-		before := w.seen["topic "+t.ID]
-		w.say(print, "topic "+t.ID, state, func() string { return w.topicLine(t, before) })
+		if t.Status != "running" {
+			w.say(print, "topic "+t.ID, state, func() string { return w.endLine(t, before) })
+		}
 		if before != state && t.Handoff != nil && w.ready() {
 			w.last = t.Status
 			runs++
@@ -229,22 +238,22 @@ func (w *watcher) tickLine(t tick) string {
 	return "" // what comes of the others shows as a run
 }
 
-func (w *watcher) topicLine(t topic, before string) string {
-	if t.Status == "running" {
-		return "run " + itoa(t.Seq) + " started (" + t.Origin + ")"
-	}
-	var line string
+func (w *watcher) startLine(t topic) string {
+	return "run " + itoa(t.Seq) + " started (" + t.Origin + ")"
+}
+
+// endLine says how a run ended and what it left. The handoff is written a moment
+// after the end, so the two may come one after the other.
+func (w *watcher) endLine(t topic, before string) string {
+	line := "run " + itoa(t.Seq)
 	if !strings.HasPrefix(before, t.Status) {
-		line = "run " + itoa(t.Seq) + " " + t.Status
+		line += " " + t.Status
 		if t.Error != nil && *t.Error != "" {
 			line += ": " + cut(*t.Error, 160)
 		}
 		line += " · " + money(t.CostUSD)
 	}
 	if t.Handoff != nil {
-		if line == "" {
-			line = "run " + itoa(t.Seq)
-		}
 		line += " · handoff \"" + cut(t.Handoff.Title, 100) + "\""
 		if t.Handoff.NextAction != "" {
 			line += " · next: " + cut(t.Handoff.NextAction, 100)
@@ -261,7 +270,11 @@ func (w *watcher) briefLine(b brief) string {
 		}
 		return line
 	}
-	return "BRIEF " + b.Number + " " + b.Type + ": \"" + cut(b.Title, 120) + "\""
+	line := "BRIEF " + b.Number + " " + b.Type + ": \"" + cut(b.Title, 120) + "\""
+	if b.Type == "decision" {
+		line += "  (dogwatch brief resolve " + b.Number + " --action " + strings.ReplaceAll(keysOf(b.Actions), ", ", "|") + ")"
+	}
+	return line
 }
 
 // steps prints the steps of a run that are new.
@@ -283,7 +296,12 @@ func (w *watcher) steps(ctx context.Context, t topic, print bool) error {
 		return err
 	}
 	for _, s := range steps {
-		w.say(true, key+"/"+itoa(s.Seq), "there", func() string { return "  step " + itoa(s.Seq) + " " + w.stepLine(s) })
+		w.say(true, key+"/"+itoa(s.Seq), "there", func() string {
+			if len(s.ToolCalls) == 0 && s.Error == "" {
+				return "" // what a model said last is the run's report
+			}
+			return "  " + w.stepLine(s)
+		})
 	}
 	w.seen[key] = itoa(o.StepCount)
 	return nil
