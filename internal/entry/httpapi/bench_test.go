@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -311,6 +312,9 @@ func (a answer) text(field string) string {
 			a.t.Fatalf("%s: no %s in %.300s", a.what, field, a.Body)
 		}
 		v = m[name]
+	}
+	if n, ok := v.(float64); ok {
+		return strconv.FormatFloat(n, 'f', -1, 64)
 	}
 	return fmt.Sprint(v)
 }

@@ -20,6 +20,7 @@ type things map[string]string
 // things makes one of each, as the admin.
 func (in *instance) things() things {
 	in.t.Helper()
+	in.admin.post("/workspace/resume", nil).ok(200) // the walk has been here
 	out := things{}
 	task := in.admin.post("/tasks", `{"instruction":"x"}`).ok(201)
 	run := in.admin.post("/tasks/"+task.text("id")+"/run", `{}`).ok(202)
