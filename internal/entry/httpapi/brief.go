@@ -200,7 +200,11 @@ func (s *Server) briefs(ctx context.Context, in *briefsIn) (*listOut[Brief], err
 		return nil, err
 	}
 	names, err := s.names(ctx, each(items, func(b brief.Brief) string { return deref(b.TaskID) }))
-	return listed(ctx, s, list, items, next, briefOf(names)), err
+	if err != nil {
+		return nil, err
+	}
+	out := listed(ctx, s, list, items, next, briefOf(names))
+	return out, named(ctx, s, out.Body.Items, resolver)
 }
 
 func (s *Server) briefAnswer(ctx context.Context, b brief.Brief, err error) (*briefOut, error) {
@@ -208,5 +212,11 @@ func (s *Server) briefAnswer(ctx context.Context, b brief.Brief, err error) (*br
 		return nil, err
 	}
 	names, err := s.names(ctx, []string{deref(b.TaskID)})
-	return &briefOut{etag(b.Version), briefOf(names)(b)}, err
+	if err != nil {
+		return nil, err
+	}
+	out := &briefOut{etag(b.Version), briefOf(names)(b)}
+	return out, named(ctx, s, []*Brief{&out.Body}, func(b **Brief) *Actor { return resolver(*b) })
 }
+
+func resolver(b *Brief) *Actor { return b.ResolvedBy.V }

@@ -24,7 +24,7 @@ type Comment struct {
 
 func commentOf(c store.Comment) Comment {
 	return Comment{
-		c.ID, c.TaskID, Actor{c.AuthorKind, deref(c.AuthorID)}, c.Content, c.TopicID, c.BriefID, c.ConsumedTopicID,
+		c.ID, c.TaskID, Actor{Kind: c.AuthorKind, ID: deref(c.AuthorID)}, c.Content, c.TopicID, c.BriefID, c.ConsumedTopicID,
 		c.Version, Time{c.CreatedAt}, Time{c.UpdatedAt},
 	}
 }
@@ -51,7 +51,11 @@ func (s *Server) commentRoutes() {
 				return nil, err
 			}
 			items, next, err := s.Store.Comments(ctx, caller(ctx).Scope, taskID, p)
-			return listed(ctx, s, "comments", items, next, commentOf), err
+			if err != nil {
+				return nil, err
+			}
+			out := listed(ctx, s, "comments", items, next, commentOf)
+			return out, named(ctx, s, out.Body.Items, func(c *Comment) *Actor { return &c.Author })
 		})
 	add(s, route{method: "POST", path: "/tasks/{task}/comments", name: "addComment", noun: "comments", role: access.Operator, status: 201, once: true, does: "Comment on a task"},
 		func(ctx context.Context, in *struct {

@@ -28,7 +28,7 @@ type Document struct {
 func documentOf(d store.Document) Document {
 	return Document{
 		ID: d.ID, Title: d.Title, Folder: d.Folder, Kind: d.Kind, Size: d.Size, Version: d.Version,
-		CreatedBy: Actor{d.CreatedByKind, deref(d.CreatedByID)}, TopicID: d.TopicID, CreatedAt: Time{d.CreatedAt}, UpdatedAt: Time{d.UpdatedAt},
+		CreatedBy: Actor{Kind: d.CreatedByKind, ID: deref(d.CreatedByID)}, TopicID: d.TopicID, CreatedAt: Time{d.CreatedAt}, UpdatedAt: Time{d.UpdatedAt},
 	}
 }
 
@@ -48,6 +48,8 @@ type DocumentPatch struct {
 	Kind    Maybe[string] `json:"kind,omitzero" enum:"markdown,text,csv,json,html"`
 	Version *int64        `json:"version,omitempty" doc:"The version that was read; a newer one is refused as stale"`
 }
+
+func documentAuthor(d *Document) *Actor { return &d.CreatedBy }
 
 // documentLimit bounds a body with a document in it: JSON doubles a line break.
 const documentLimit = 2*store.MaxDocument + 64<<10
@@ -81,11 +83,15 @@ func (s *Server) documentRoutes() {
 				return nil, err
 			}
 			items, next, err := s.Store.Documents(ctx, caller(ctx).Scope, store.DocumentFilter{Folder: in.Folder, Query: in.Q}, p)
-			return listed(ctx, s, "documents", items, next, func(f store.Found) Document {
+			if err != nil {
+				return nil, err
+			}
+			out := listed(ctx, s, "documents", items, next, func(f store.Found) Document {
 				d := documentOf(f.Document)
 				d.Snippet = f.Snippet
 				return d
-			}), err
+			})
+			return out, named(ctx, s, out.Body.Items, documentAuthor)
 		})
 	add(s, route{method: "POST", path: "/documents", name: "createDocument", noun: "documents", role: access.Operator, status: 201, once: true, limit: documentLimit, does: "Write a document"},
 		func(ctx context.Context, in *struct{ Body DocumentCreate }) (*documentOut, error) {
@@ -96,7 +102,11 @@ func (s *Server) documentRoutes() {
 	add(s, route{method: "GET", path: "/documents/{doc}", name: "getDocument", noun: "documents", role: access.Viewer, does: "One document, with its content"},
 		func(ctx context.Context, in *ByDocument) (*documentOut, error) {
 			d, err := s.Store.Document(ctx, caller(ctx).Scope, in.Doc)
-			return documentAnswer(d, err)
+			if err != nil {
+				return nil, err
+			}
+			out, _ := documentAnswer(d, nil)
+			return out, named(ctx, s, []*Document{&out.Body}, func(d **Document) *Actor { return &(*d).CreatedBy })
 		})
 	add(s, route{method: "PATCH", path: "/documents/{doc}", name: "editDocument", noun: "documents", role: access.Operator, limit: documentLimit, does: "Write a new version of a document"}, s.editDocument)
 	add(s, route{method: "DELETE", path: "/documents/{doc}", name: "deleteDocument", noun: "documents", role: access.Operator, does: "Delete a document"},
@@ -173,7 +183,11 @@ func (s *Server) documentVersions(ctx context.Context, in *struct {
 		return nil, err
 	}
 	key := func(v store.DocumentVersion) string { return strconv.FormatInt(v.Version, 10) }
-	return sliced(ctx, s, "versions/"+d.ID, in.Paging, items, key, func(v store.DocumentVersion) Document { return documentOf(asOf(d, v)) })
+	out, err := sliced(ctx, s, "versions/"+d.ID, in.Paging, items, key, func(v store.DocumentVersion) Document { return documentOf(asOf(d, v)) })
+	if err != nil {
+		return nil, err
+	}
+	return out, named(ctx, s, out.Body.Items, documentAuthor)
 }
 
 // asOf is a document as one of its versions had it.

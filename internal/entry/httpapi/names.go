@@ -30,6 +30,25 @@ func (s *Server) names(ctx context.Context, taskIDs []string) (names, error) {
 	return out, err
 }
 
+// named fills in what actors are called: of each item, the one that f points at,
+// nil for none.
+func named[T any](ctx context.Context, s *Server, items []T, f func(*T) *Actor) error {
+	var ids []string
+	for i := range items {
+		if a := f(&items[i]); a != nil && id.Valid(a.ID) {
+			ids = append(ids, a.ID)
+		}
+	}
+	slices.Sort(ids)
+	called, err := s.Store.ActorNames(ctx, caller(ctx).Scope, slices.Compact(ids))
+	for i := range items {
+		if a := f(&items[i]); a != nil {
+			a.Name = called[a.ID]
+		}
+	}
+	return err
+}
+
 // taskRef returns the id of a task that a filter names, "" for none.
 func (s *Server) taskRef(ctx context.Context, ref string) (string, error) {
 	if ref == "" {

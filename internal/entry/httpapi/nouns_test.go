@@ -143,6 +143,9 @@ func TestCommentsAreTheirAuthors(t *testing.T) {
 	in.operator.with("If-Match", c.Header.Get("ETag")).patch(at, `{"content":"that"}`).ok(200)
 	in.operator.with("If-Match", c.Header.Get("ETag")).patch(at, `{"content":"what"}`).fails(412, "stale")
 	in.operator.patch(at, `{"content":""}`).fails(422, "invalid")
+	if got := in.viewer.get("/tasks/" + task + "/comments").items(); fmt.Sprint(got[0]["author"].(map[string]any)["name"]) != "otto@example.org" {
+		t.Errorf("written by %v", got[0]["author"])
+	}
 	in.admin.delete(at).ok(204)
 	in.operator.delete(at).fails(404, "not_found")
 	if n := len(in.viewer.get("/tasks/" + task + "/comments").ok(200).items()); n != 0 {

@@ -268,11 +268,14 @@ func (s *Server) task(ctx context.Context, in *ByTask) (*taskOut, error) {
 	out.Body.Dependencies = each(up, func(d store.Dependency) Dependency { return dependencyOf(d, d.UpstreamID) })
 	out.Body.Dependents = each(down, func(d store.Dependency) Dependency { return dependencyOf(d, d.TaskID) })
 	counts, err := s.Store.SubtaskCounts(ctx, c.Scope, t.ID)
+	if err != nil {
+		return nil, err
+	}
 	out.Body.Subtasks = map[string]int{}
 	for status, n := range counts {
 		out.Body.Subtasks[string(status)] = n
 	}
-	return out, err
+	return out, named(ctx, s, []*Task{&out.Body}, func(t **Task) *Actor { return &(*t).CreatedBy })
 }
 
 func dependencyOf(d store.Dependency, otherID string) Dependency {

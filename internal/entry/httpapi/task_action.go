@@ -151,7 +151,11 @@ func (s *Server) moves(ctx context.Context, in *taskPageIn) (*listOut[TaskMove],
 		return nil, err
 	}
 	items, next, err := s.Store.Moves(ctx, c.Scope, taskID, p)
-	return listed(ctx, s, "moves", items, next, func(m store.Move) TaskMove {
+	if err != nil {
+		return nil, err
+	}
+	out := listed(ctx, s, "moves", items, next, func(m store.Move) TaskMove {
 		return TaskMove{m.ID, m.From, m.To, m.Reason, actorOf(m.Actor), m.Note, Time{m.At}}
-	}), err
+	})
+	return out, named(ctx, s, out.Body.Items, func(m *TaskMove) *Actor { return &m.Actor })
 }

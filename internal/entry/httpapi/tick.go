@@ -36,7 +36,7 @@ func tickOf(names names) func(store.Tick) Tick {
 			ID: t.ID, Task: names.task(t.TaskID), TaskID: t.TaskID, PlannedAt: timeOf(t.PlannedAt), FireAt: Time{t.FireAt},
 			Origin: t.Origin, State: t.State, Reason: t.Reason, TopicID: t.TopicID, Late: t.Late(), Count: t.Count,
 			FirstPlannedAt: timeOf(t.FirstPlannedAt), LastPlannedAt: timeOf(t.LastPlannedAt), Note: t.Note,
-			Actor: Actor{t.ActorKind, deref(t.ActorID)}, CreatedAt: Time{t.CreatedAt}, EndedAt: timeOf(t.EndedAt),
+			Actor: Actor{Kind: t.ActorKind, ID: deref(t.ActorID)}, CreatedAt: Time{t.CreatedAt}, EndedAt: timeOf(t.EndedAt),
 		}
 		if t.DispatchedAt != nil {
 			lag := t.Lag().Milliseconds()

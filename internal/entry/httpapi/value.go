@@ -89,9 +89,10 @@ func (Maybe[T]) Schema(r huma.Registry) *huma.Schema {
 type Actor struct {
 	Kind access.ActorKind `json:"kind" enum:"person,token,agent,system"`
 	ID   string           `json:"id,omitempty"`
+	Name string           `json:"name,omitempty" doc:"Of a person, token or agent that is still there"`
 }
 
-func actorOf(a access.Actor) Actor { return Actor{a.Kind, a.ID} }
+func actorOf(a access.Actor) Actor { return Actor{Kind: a.Kind, ID: a.ID} }
 
 // deref returns what p points at, else the zero value.
 func deref[T any](p *T) (v T) {

@@ -72,9 +72,13 @@ func (s *Server) workspaceRoutes() {
 				return nil, err
 			}
 			items, next, err := s.Store.AuditEntries(ctx, caller(ctx).Scope, p)
-			return listed(ctx, s, "audit", items, next, func(e store.AuditEntry) AuditEntry {
+			if err != nil {
+				return nil, err
+			}
+			out := listed(ctx, s, "audit", items, next, func(e store.AuditEntry) AuditEntry {
 				return AuditEntry{e.ID, actorOf(e.Actor), e.Action, Subject{e.SubjectKind, e.SubjectID}, e.Detail, Time{e.At}}
-			}), err
+			})
+			return out, named(ctx, s, out.Body.Items, func(e *AuditEntry) *Actor { return &e.Actor })
 		})
 }
 
