@@ -39,13 +39,13 @@ func EffectOf(b Brief, key, comment string, s Subject) (Effect, error) {
 	if !ok || a.Kind == Link {
 		return "", errs.BadField("body.action", "invalid", key, "This brief has no button %q that resolves it.", key)
 	}
-	if a.Kind == Comment && comment == "" {
+	if a.Kind == Comment && strings.TrimSpace(comment) == "" {
 		return "", errs.BadField("body.comment", "invalid", comment, "Feedback needs a text.")
 	}
 	if b.TaskID == nil {
 		return NoEffect, nil // about no task: there is nothing to bring about
 	}
-	effect := effectOf(b, key)
+	effect := effectOf(b, a)
 	if effect == NoEffect {
 		return NoEffect, nil
 	}
@@ -64,20 +64,22 @@ func EffectOf(b Brief, key, comment string, s Subject) (Effect, error) {
 	return effect, nil
 }
 
-func effectOf(b Brief, key string) Effect {
-	switch key {
-	case Feedback.Key:
+func effectOf(b Brief, a Action) Effect {
+	switch {
+	case a.Kind == Comment:
 		return CommentTask
-	case Acknowledge.Key, Ignore.Key:
+	case b.Type == Decision && strings.HasPrefix(b.Cause, CauseAsked):
+		return AnswerAgent // whatever the agent named its choices
+	case a.Key == Acknowledge.Key || a.Key == Ignore.Key:
 		return NoEffect
 	}
 	switch b.Type {
-	case Result, Insight:
-		if key == Approve.Key {
+	case Result:
+		if a.Key == Approve.Key {
 			return CompleteTask
 		}
 	case Error:
-		switch key {
+		switch a.Key {
 		case Retry.Key:
 			return RetryRun
 		case Resume.Key:
@@ -86,10 +88,7 @@ func effectOf(b Brief, key string) Effect {
 			return RunNow
 		}
 	case Decision:
-		if strings.HasPrefix(b.Cause, CauseAsked) {
-			return AnswerAgent // whatever the agent named its choices
-		}
-		switch key {
+		switch a.Key {
 		case Resume.Key:
 			return ResumeTask
 		case RunOnce.Key, Continue.Key:
