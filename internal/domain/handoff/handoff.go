@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a handoff's parts, in characters. They keep a prompt that quotes
-// five handoffs in full well within a quarter of 32,000 tokens.
+// Limits of a handoff's parts, in characters. A usual handoff takes some hundred
+// tokens, so that five of them fit a quarter of 32,000 in full many times over; one
+// that fills every part takes about 2,400, of which three fit.
 const (
 	MaxTitle      = 120
 	MaxSummary    = 2000

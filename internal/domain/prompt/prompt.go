@@ -4,6 +4,7 @@ package prompt
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -42,9 +43,21 @@ type Part struct {
 	Omitted int // items that did not fit
 }
 
-// Build writes the sections in their order, within budget tokens. Items are cut
-// at the section's share, with a line that says how many were left out, so that a
-// prompt is no larger after a thousand runs than after ten.
+// MustTokens is what a section that must be there gets at least, however little of
+// the budget is left: enough for an instruction of a few sentences.
+const MustTokens = 200
+
+// Slack is by how many tokens a prompt of n sections, of which must are there in
+// any case, may exceed its budget.
+func Slack(n, must int) int { return must*MustTokens + n*noteTokens }
+
+// noteTokens is what a section's line about omitted items takes, and the blank
+// lines between sections.
+const noteTokens = 12
+
+// Build writes the sections in their order, within budget tokens and [Slack].
+// Items are cut at the section's share, with a line that says how many were left
+// out, so that a prompt is no larger after a thousand runs than after ten.
 func Build(sections []Section, budget int) (string, []Part) {
 	var b strings.Builder
 	var parts []Part
@@ -53,9 +66,9 @@ func Build(sections []Section, budget int) (string, []Part) {
 		if len(s.Items) == 0 {
 			continue
 		}
-		room := min(left, budget*s.Share/100)
+		room := max(min(left, budget*s.Share/100), 0)
 		if s.Must {
-			room = max(room, 200)
+			room = max(room, MustTokens)
 		}
 		text, part := s.write(room)
 		if text == "" {
@@ -106,8 +119,30 @@ func (s Section) write(room int) (string, Part) {
 
 // fence keeps an item from closing its own section: what people, tools and the
 // web write is material, and may not pass for the frame around it.
-func (s Section) fence(item string) string {
-	return strings.ReplaceAll(item, "</"+s.Tag, "<\u200b/"+s.Tag)
+func (s Section) fence(item string) string { return Fence(item, s.Tag) }
+
+// Fence breaks whatever in a text would close a tag, in any case and with any
+// blanks: a model reads "</ TASK >" as well as "</task>". A character without
+// width is all that is added.
+func Fence(text, tag string) string {
+	var b strings.Builder
+	for {
+		open := strings.IndexByte(text, '<')
+		if open < 0 {
+			break
+		}
+		b.WriteString(text[:open+1])
+		text = text[open+1:]
+		rest := strings.TrimLeftFunc(text, unicode.IsSpace)
+		if !strings.HasPrefix(rest, "/") {
+			continue
+		}
+		if rest = strings.TrimLeftFunc(rest[1:], unicode.IsSpace); len(rest) >= len(tag) && strings.EqualFold(rest[:len(tag)], tag) {
+			b.WriteRune('\u200b')
+		}
+	}
+	b.WriteString(text)
+	return b.String()
 }
 
 // Clip cuts a text to about n tokens and says so.

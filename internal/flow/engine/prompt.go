@@ -15,7 +15,6 @@ import (
 // How much of the past a prompt looks at: its size does not grow with the number
 // of runs.
 const (
-	previousRuns  = 12
 	freshComments = 50
 	askedBriefs   = 10
 )
@@ -84,14 +83,14 @@ func (r run) prompt(ctx context.Context) (string, []string, error) {
 			p.Parent = fmt.Sprintf("%s %s", parent.Identifier, parent.Name)
 		}
 	}
-	text, _ := prompt.Build(p.Sections(), min(promptTokens, r.room()))
-	return text, ids, nil
+	text, parts := prompt.Build(p.Sections(), min(promptTokens, r.room()))
+	return text, ids[:p.Told(parts)], nil
 }
 
 // previous tells of the runs before, and returns when the last one began. One
 // that has ended and whose handoff is still being written is told from its facts.
 func (r run) previous(ctx context.Context, p *prompt.Run) (began time.Time, err error) {
-	topics, _, err := r.store.Topics(ctx, r.sc, r.o.TaskID, store.Page{Limit: previousRuns + 1})
+	topics, _, err := r.store.Topics(ctx, r.sc, r.o.TaskID, store.Page{Limit: prompt.MostPrevious + 1})
 	if err != nil {
 		return time.Time{}, err
 	}
