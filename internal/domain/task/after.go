@@ -24,6 +24,9 @@ type Ending struct {
 	Wishes  operation.Wishes
 	// TaskBudgetSpent says that the task's own budget, not just the operation's, is used up.
 	TaskBudgetSpent bool
+	// TickWaits says that a planned tick of the task is open already: it was written
+	// while this run went on, and has its say when the run has ended.
+	TickWaits bool
 }
 
 // Plan is what follows from the end of a topic. It is carried out in the order
@@ -43,49 +46,55 @@ type Plan struct {
 // Next says what becomes of a task's next fire. The zero Next leaves it.
 type Next struct {
 	Clear bool
-	Set   schedule.Slot // a heartbeat's next beat
+	Set   schedule.Slot
 }
+
+// healed are the causes that a good run does away with: what had failed works
+// again, what was missed has run, and what was too dear fits its budget.
+var healed = []string{brief.CauseRunFailed, brief.CauseFuse, brief.CauseMissed, brief.CauseBudget}
 
 // AfterTopic decides what follows when a topic of t ends: the table "end of a
 // topic" of docs/states.md. spec is the task's compiled automation, nil for a
-// one-off; at is the database's now.
+// one-off and for an automation that cannot be read; at is the database's now.
 //
 // When the task is no longer running this topic (somebody paused or canceled it),
-// topic and brief are written all the same, and its status and error stay.
+// topic and brief are written all the same, and its status, error and next fire
+// stay. When the run only waits, nothing has ended: the person is asked.
 func AfterTopic(t Task, e Ending, spec *schedule.Spec, at time.Time) (Plan, error) {
 	p := Plan{Topic: topic.StatusAfter(e.Reason, e.Detail), Error: t.Error, Failures: t.Failures}
-	failed := p.Topic == topic.Failed || p.Topic == topic.Timeout
-	current := t.Status == Running && t.CurrentTopicID != nil && *t.CurrentTopicID == e.TopicID && t.DeletedAt == nil
-
-	if e.Origin.Planned() && failed {
-		p.Failures++
-	}
-	if e.Reason == operation.ReasonDone {
-		p.Failures = 0
-		p.Close = []string{brief.CauseRunFailed, brief.CauseFuse}
-	}
-	to, why := t.after(e, p.Topic, p.Failures)
-	if t.Automated() && to != Paused || to == Paused && why == Fuse {
-		if t.usedUp(spec, at) {
-			to, why = Completed, BoundsUsedUp
-		}
-	}
-	if t.DeletedAt == nil {
-		p.Brief = t.briefAfter(e, p.Topic, to, why)
-	}
-	if why == Fuse {
-		p.Recause = [2]string{brief.CauseRunFailed, brief.CauseFuse}
-	}
-	if !current {
-		if t.DeletedAt == nil && t.Status != Running {
-			return p, nil // status, error and next fire are somebody else's decision by now
-		}
-		if t.DeletedAt != nil {
-			p.Next.Clear = true
+	if p.Topic == topic.Running {
+		if t.DeletedAt == nil && e.Reason == operation.ReasonWaitingForHuman {
+			p.Brief = t.briefOfWaiting(e)
 		}
 		return p, nil
 	}
+	failed := p.Topic == topic.Failed || p.Topic == topic.Timeout
+	if failed && e.Error == "" {
+		e.Error = "The run ended without a result."
+	}
+	switch {
+	case failed && !e.Origin.ByPerson():
+		p.Failures++
+	case e.Reason == operation.ReasonDone:
+		p.Failures, p.Close = 0, healed
+	}
+	if current := t.Status == Running && t.CurrentTopicID != nil && *t.CurrentTopicID == e.TopicID && t.DeletedAt == nil; !current {
+		p.Brief = t.briefOfBystander(e, p)
+		return p, nil
+	}
 
+	to, why := t.after(e, p.Topic, p.Failures)
+	if t.Automated() && why != CheckpointAsked && why != CheckpointAfter && to != Completed {
+		if spec == nil {
+			to, why = Paused, NoPattern
+		} else if reason := t.usedUp(*spec, e, at); reason != "" {
+			to, why = Completed, reason
+		}
+	}
+	p.Brief = t.briefAfter(e, p, why)
+	if why == Fuse {
+		p.Recause = [2]string{brief.CauseRunFailed, brief.CauseFuse}
+	}
 	p.Error = nil
 	if failed {
 		p.Error = &e.Error
@@ -103,37 +112,59 @@ func AfterTopic(t Task, e Ending, spec *schedule.Spec, at time.Time) (Plan, erro
 	}
 	p.Move = &m
 	p.Ended = to.Terminal()
+	p.Next = t.nextAfter(to, spec, e, at)
+	return p, nil
+}
+
+// nextAfter is the next fire of a task that goes to another status. A schedule has
+// kept its own while the task ran; an open tick stands for the next fire of
+// everything else.
+func (t Task) nextAfter(to Status, spec *schedule.Spec, e Ending, at time.Time) Next {
 	switch {
 	case to != Scheduled:
-		p.Next.Clear = true
-	case !t.Automated():
-		p.Next.Set = schedule.Slot{PlannedAt: *t.StartAt, FireAt: *t.StartAt}
-	case spec.Mode() == schedule.Heartbeat:
-		p.Next.Set = spec.Beat(t.ID, at, time.Duration(e.Wishes.NextBeatSeconds)*time.Second)
+		return Next{Clear: true}
+	case t.Automated() && spec.Mode() != schedule.Heartbeat:
+		if t.NextPlannedAt == nil && !e.TickWaits {
+			return Next{Set: spec.Arm(t.ID, at)}
+		}
+		return Next{}
+	case e.TickWaits:
+		return Next{}
+	case t.Automated():
+		return Next{Set: beat(*spec, t.ID, e, at)}
 	}
-	return p, nil
+	due := *t.StartAt
+	if due.Before(at) { // it came while a run by hand was open
+		due = at.Truncate(time.Microsecond)
+	}
+	return Next{Set: schedule.Slot{PlannedAt: due, FireAt: due}}
+}
+
+// beat is a heartbeat's next beat after a run, as the agent proposes it.
+func beat(spec schedule.Spec, taskID string, e Ending, at time.Time) schedule.Slot {
+	return spec.Beat(taskID, at, time.Duration(e.Wishes.NextBeatSeconds)*time.Second)
 }
 
 // after says where the task goes, before its bounds are looked at.
 func (t Task) after(e Ending, ended topic.Status, failures int) (Status, Reason) {
-	cp := t.Config.Checkpoint
+	done := e.Reason == operation.ReasonDone
 	switch {
 	case e.Wishes.Checkpoint:
 		return Paused, CheckpointAsked
-	case cp != nil && cp.After && ended != topic.Canceled:
+	case t.Config.Checkpoint != nil && t.Config.Checkpoint.After:
 		return Paused, CheckpointAfter
-	case e.Wishes.Pause && e.Reason == operation.ReasonDone:
+	case e.Wishes.Pause && done:
 		return Paused, ByAgent
 	}
 	review := t.Acceptance() == Review
 	failed := ended == topic.Failed || ended == topic.Timeout
 	if t.Automated() {
 		switch {
-		case e.Wishes.Complete && e.Reason == operation.ReasonDone && review:
+		case e.Wishes.Complete && done && review:
 			return Paused, AwaitingReview
-		case e.Wishes.Complete && e.Reason == operation.ReasonDone:
+		case e.Wishes.Complete && done:
 			return Completed, ByAgent
-		case failed && e.Origin.Planned() && failures >= t.Config.Fuse():
+		case failed && !e.Origin.ByPerson() && failures >= t.Config.Fuse():
 			return Paused, Fuse
 		case failed:
 			return Scheduled, RunFailed
@@ -171,69 +202,87 @@ func (t Task) after(e Ending, ended topic.Status, failures int) (Status, Reason)
 	return Completed, RanOn
 }
 
-// usedUp reports whether an automated task has no fire left.
-func (t Task) usedUp(spec *schedule.Spec, at time.Time) bool {
-	if spec == nil {
-		return false
+// usedUp says which bound of an automated task leaves it no run, "" when none does.
+func (t Task) usedUp(spec schedule.Spec, e Ending, at time.Time) Reason {
+	switch {
+	case t.MaxTopics != nil && t.TotalTopics >= *t.MaxTopics:
+		return MaxTopics
+	case spec.ExecutionsUsedUp(t.Executions):
+		return BoundsUsedUp
+	case e.TickWaits:
+		return ""
+	case spec.Mode() == schedule.Heartbeat && beat(spec, t.ID, e, at) == schedule.Slot{}:
+		return BoundsUsedUp
+	case spec.Mode() != schedule.Heartbeat && t.NextPlannedAt == nil && spec.Arm(t.ID, at) == schedule.Slot{}:
+		return BoundsUsedUp
 	}
-	if t.MaxTopics != nil && t.TotalTopics >= *t.MaxTopics || spec.ExecutionsUsedUp(t.Executions) {
-		return true
-	}
-	if spec.Mode() == schedule.Heartbeat {
-		return spec.Beat(t.ID, at, 0) == schedule.Slot{}
-	}
-	return t.NextPlannedAt == nil
+	return ""
 }
 
-// briefAfter says what a person is told at once. What an automated task found is
-// told when its handoff is written and shows whether there is news: see
-// [BriefOfHandoff].
-func (t Task) briefAfter(e Ending, ended topic.Status, to Status, why Reason) *brief.Draft {
+// briefOfWaiting asks the person that a run waits for.
+func (t Task) briefOfWaiting(e Ending) *brief.Draft {
+	return &brief.Draft{
+		Type: brief.Decision, Priority: brief.Urgent, Cause: brief.CauseWaiting,
+		Title:   "Waits for you: " + handoff.Cut(t.Name, 150),
+		Summary: firstOf(e.Text, "The run waits for a person before it goes on."),
+		Actions: []brief.Action{brief.Feedback, brief.Stop},
+	}
+}
+
+// briefOfBystander says what a person is told of a run whose task has gone on
+// without it: what it ended with, and none of what the task would have become.
+func (t Task) briefOfBystander(e Ending, p Plan) *brief.Draft {
+	switch {
+	case t.DeletedAt != nil:
+		return nil
+	case t.Status == Paused && e.Wishes.Checkpoint: // the pause is there, the question is not
+		return t.briefAfter(e, p, CheckpointAsked)
+	}
+	return t.briefAfter(e, p, "")
+}
+
+// briefAfter says what a person is told at once, why being what the task's new
+// status is for. What a run found is told when its handoff is written and shows
+// whether there is news: see [BriefOfHandoff].
+func (t Task) briefAfter(e Ending, p Plan, why Reason) *brief.Draft {
 	edit := brief.EditURL(t.Identifier)
 	switch {
 	case why == CheckpointAsked || why == CheckpointAfter:
 		return &brief.Draft{
 			Type: brief.Decision, Priority: brief.Urgent, Cause: brief.CauseCheckpoint,
 			Title:   "Checkpoint: " + handoff.Cut(t.Name, 150),
-			Summary: firstOf(e.Wishes.CheckpointWhy, e.Text, "The run has ended and waits for a person before the next one."),
+			Summary: firstOf(e.Wishes.CheckpointWhy, e.Text, e.Error, "The run has ended and waits for a person before the next one."),
 			Actions: []brief.Action{brief.Resume, brief.RunOnce, brief.Feedback, brief.Stop},
 		}
+	case why == NoPattern:
+		return Unreadable(t, "")
 	case why == Fuse:
 		return &brief.Draft{
 			Type: brief.Error, Priority: brief.Urgent, Cause: brief.CauseFuse,
 			Title:   "Paused after repeated failures: " + handoff.Cut(t.Name, 150),
-			Summary: fmt.Sprintf("%d runs in a row failed. The last one: %s", t.Config.Fuse(), e.Error),
+			Summary: fmt.Sprintf("%d runs in a row failed. The last one: %s", p.Failures, e.Error),
 			Actions: []brief.Action{brief.Resume, brief.Edit.At(edit), brief.RunOnce},
 		}
-	case ended == topic.Failed || ended == topic.Timeout:
+	case p.Topic == topic.Failed || p.Topic == topic.Timeout:
 		return &brief.Draft{
 			Type: brief.Error, Priority: brief.Urgent, Cause: brief.CauseRunFailed,
 			Title:   "Run failed: " + handoff.Cut(t.Name, 150),
-			Summary: firstOf(e.Error, "The run ended without a result ("+e.Detail+")."),
+			Summary: e.Error,
 			Actions: []brief.Action{brief.Retry, brief.Feedback, brief.Ignore},
 		}
 	case e.Reason == operation.ReasonCostLimit:
 		d := &brief.Draft{
 			Type: brief.Decision, Priority: brief.Normal, Cause: brief.CauseBudget,
 			Title:   "Stopped at its budget: " + handoff.Cut(t.Name, 150),
-			Summary: "The run stopped at its limit of " + limitWords(e.Detail) + ". " + e.Text,
+			Summary: strings.TrimSpace("The run stopped at its limit of " + limitWords(e.Detail) + ". " + firstOf(e.Text)),
 			Actions: []brief.Action{brief.Continue, brief.Raise.At(edit), brief.Stop},
 		}
-		if to == Paused {
+		if why == OverBudget {
 			d.Priority = brief.Urgent
 		}
 		return d
 	case e.Reason == operation.ReasonMaxSteps:
-		d := &brief.Draft{
-			Type: brief.Insight, Priority: brief.Info, Cause: brief.CauseLimit,
-			Title:   "Stopped at its limit of steps: " + handoff.Cut(t.Name, 150),
-			Summary: firstOf(e.Text, "The run used all its steps before it was done."),
-			Actions: []brief.Action{brief.Acknowledge, brief.Feedback},
-		}
-		if to == Paused && why == AwaitingReview { // it also needs an answer
-			d.Type, d.Priority, d.Actions = brief.Result, brief.Normal, []brief.Action{brief.Approve, brief.Feedback}
-		}
-		return d
+		return t.briefOfLimit(firstOf(e.Text, "The run used all its steps before it was done."))
 	case why == AwaitingReview:
 		return &brief.Draft{
 			Type: brief.Result, Priority: brief.Normal, Cause: brief.CauseResult,
@@ -241,7 +290,7 @@ func (t Task) briefAfter(e Ending, ended topic.Status, to Status, why Reason) *b
 			Summary: firstOf(e.Wishes.CompleteWhy, e.Text, "The run is done and left no text."),
 			Actions: []brief.Action{brief.Approve, brief.Feedback},
 		}
-	case why == ByAgent && to == Paused:
+	case why == ByAgent && e.Wishes.Pause:
 		return &brief.Draft{
 			Type: brief.Decision, Priority: brief.Normal, Cause: brief.CauseCheckpoint,
 			Title:   "Paused by its agent: " + handoff.Cut(t.Name, 150),
@@ -252,6 +301,27 @@ func (t Task) briefAfter(e Ending, ended topic.Status, to Status, why Reason) *b
 	return nil
 }
 
+// briefOfLimit tells of a run that used all its steps.
+func (t Task) briefOfLimit(summary string) *brief.Draft {
+	return &brief.Draft{
+		Type: brief.Insight, Priority: brief.Info, Cause: brief.CauseLimit,
+		Title:   "Stopped at its limit of steps: " + handoff.Cut(t.Name, 150),
+		Summary: summary,
+		Actions: []brief.Action{brief.Acknowledge, brief.Feedback},
+	}
+}
+
+// Unreadable tells of an automation that cannot be read any more, so that the task
+// is paused; cause is what is wrong with it, where that is known.
+func Unreadable(t Task, cause string) *brief.Draft {
+	return &brief.Draft{
+		Type: brief.Error, Priority: brief.Urgent, Cause: string(NoPattern),
+		Title:   "Schedule cannot be read: " + handoff.Cut(t.Name, 150),
+		Summary: firstOf(cause, "The task is paused until its schedule is written anew."),
+		Actions: []brief.Action{brief.Edit.At(brief.EditURL(t.Identifier)), brief.Ignore},
+	}
+}
+
 // minNews is how many characters a final text needs to be worth telling: "ok",
 // "done." and "nothing new" are not.
 const minNews = 16
@@ -259,15 +329,16 @@ const minNews = 16
 // HandoffFacts is what BriefOfHandoff looks at.
 type HandoffFacts struct {
 	Handoff  handoff.Handoff
+	Fallback bool             // no model wrote it, so nothing can be said about news
 	Previous *handoff.Handoff // of the run before, nil for the first
-	Done     bool             // the run ended as done
+	Reason   operation.Reason // why the run ended
 	Asked    bool             // the run opened a brief of its own
 	Text     string
 }
 
 // BriefOfHandoff decides what a person is told once the handoff is written: the
-// result of a run that nothing else was said about. A heartbeat that found
-// nothing new tells nobody.
+// result of a run that nothing else was said about, and of a run that stopped at
+// its limit what is left to do. A heartbeat that found nothing new tells nobody.
 func BriefOfHandoff(t Task, f HandoffFacts) *brief.Draft {
 	mode := BriefOnNews
 	if t.Config.Brief != nil && t.Config.Brief.Mode != "" {
@@ -276,14 +347,16 @@ func BriefOfHandoff(t Task, f HandoffFacts) *brief.Draft {
 	waits := t.Status == Paused && t.StatusReason == string(AwaitingReview)
 	agentMade := t.CreatedBy.Kind == access.Agent && !t.Automated() // its creator hears of it
 	switch {
-	case !f.Done || t.DeletedAt != nil || agentMade && !waits:
+	case t.DeletedAt != nil:
+		return nil
+	case f.Reason == operation.ReasonMaxSteps:
+		return t.briefOfLimit(f.Handoff.Markdown())
+	case f.Reason != operation.ReasonDone || agentMade && !waits:
 		return nil
 	case waits: // the card is open already: the handoff says it better
 	case mode == BriefNever:
 		return nil
-	case mode == BriefOnNews && (f.Asked || len([]rune(strings.TrimSpace(f.Text))) < minNews):
-		return nil
-	case mode == BriefOnNews && t.Automated() && f.Previous != nil && len(handoff.News(*f.Previous, f.Handoff)) == 0:
+	case mode == BriefOnNews && !t.isNews(f):
 		return nil
 	}
 	d := &brief.Draft{
@@ -298,6 +371,19 @@ func BriefOfHandoff(t Task, f HandoffFacts) *brief.Draft {
 		d.Actions = []brief.Action{brief.Confirm, brief.Feedback}
 	}
 	return d
+}
+
+// isNews reports whether a run has something to say that nobody was told.
+func (t Task) isNews(f HandoffFacts) bool {
+	switch {
+	case f.Asked || len([]rune(strings.TrimSpace(f.Text))) < minNews:
+		return false
+	case !t.Automated() || f.Previous == nil && !f.Fallback:
+		return true
+	case f.Fallback: // nobody judged it: a schedule is told of rather than lost, a heartbeat comes again
+		return t.Automation.Mode != schedule.Heartbeat
+	}
+	return len(handoff.News(*f.Previous, f.Handoff)) > 0
 }
 
 func firstOf(texts ...string) string {

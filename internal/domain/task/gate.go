@@ -22,7 +22,7 @@ type Facts struct {
 
 	WorkspacePaused bool
 	Maintenance     bool
-	AgentMissing    bool // the assigned agent is disabled or gone
+	AgentMissing    bool // the agent, assigned or the workspace's default, is disabled or gone
 	AgentPaused     bool
 	OpenTopicSeq    int        // of the open run; 0 when none is open
 	OpenSince       *time.Time // when it began
@@ -36,8 +36,8 @@ type check struct {
 	reason Reason
 	// ofSchedule checks belong to the schedule: a run by hand skips them.
 	ofSchedule bool
-	// byHandToo is false for what a run by hand heals: a paused or ended task is
-	// taken up again by it.
+	// byHandToo is false for what a run by hand heals or does not need: a paused or
+	// ended task is taken up again by it, and it asks for no planned time.
 	byHandToo bool
 	wrong     func(Facts) string
 }
@@ -51,17 +51,17 @@ var checks = []check{
 	{Ended, false, false, func(f Facts) string {
 		return when(f.Task.Status.Terminal(), "The task is %s.", f.Task.Status)
 	}},
-	{ModeChanged, true, false, func(f Facts) string {
-		return when(f.Origin.Planned() && f.Origin != originOf(*f.Task), "The task is no longer on a %s.", f.Origin)
+	{ModeChanged, false, false, func(f Facts) string {
+		return when(f.Origin.Planned() && f.Origin != topic.Backfill && f.Origin != originOf(*f.Task), "The task is no longer on a %s.", f.Origin)
 	}},
-	{RevisionChanged, true, false, func(f Facts) string {
+	{RevisionChanged, false, false, func(f Facts) string {
 		return when(f.Origin.Planned() && f.Revision != f.Task.AutomationRevision, "The schedule was edited after this time was planned.")
 	}},
-	{NoInterval, true, false, func(f Facts) string {
+	{NoInterval, false, false, func(f Facts) string {
 		a := f.Task.Automation
 		return when(a != nil && a.Mode == schedule.Heartbeat && a.IntervalSeconds <= 0, "The heartbeat has no interval.")
 	}},
-	{NoPattern, true, false, func(f Facts) string {
+	{NoPattern, false, false, func(f Facts) string {
 		a := f.Task.Automation
 		return when(a != nil && a.Mode == schedule.Schedule && a.Pattern == "", "The schedule has no pattern.")
 	}},
@@ -72,7 +72,7 @@ var checks = []check{
 	{Maintenance, false, true, func(f Facts) string { return when(f.Maintenance, "The workspace is in maintenance.") }},
 	{AgentPaused, false, true, func(f Facts) string { return when(f.AgentPaused, "The task's agent is paused.") }},
 	{NoAgent, false, true, func(f Facts) string {
-		return when(f.Task.AssigneeAgentID == nil || f.AgentMissing, "No agent is assigned that could run it.")
+		return when(f.AgentMissing || f.Task.AssigneeAgentID == nil && f.Task.AssigneeUserID != nil, "No agent is assigned that could run it.")
 	}},
 	{OutsideBounds, true, true, scheduleRefuses(OutsideBounds, "The time is outside the schedule's start and end.")},
 	{MaxExecutions, true, true, func(f Facts) string {
@@ -139,6 +139,10 @@ func Admit(f Facts) Verdict {
 	}
 	return v
 }
+
+// UsesUp reports whether a planned time that was refused for r says that none can
+// follow: the task has had all its runs, and is completed by that.
+func (r Reason) UsesUp() bool { return r == MaxExecutions || r == MaxTopics }
 
 // CheckResult is the gate's answer to one of its questions.
 type CheckResult struct {

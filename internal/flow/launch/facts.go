@@ -25,21 +25,22 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	}
 	f.WorkspacePaused = ws.PausedAt != nil
 
-	var ag agent.Agent
-	if t.AssigneeAgentID != nil {
-		ag, err = r.Agent(ctx, sc, *t.AssigneeAgentID)
-		if err != nil && errs.KindOf(err) != errs.NotFound {
+	ag, found, err := agentOf(ctx, r, sc, *t)
+	if err != nil {
+		return f, ag, err
+	}
+	f.AgentMissing = !found || ag.DisabledAt != nil
+	f.AgentPaused = found && ag.PausedAt != nil
+	if spec != nil {
+		at, err := judgedAt(ctx, r, tick)
+		if err != nil {
 			return f, ag, err
 		}
-		f.AgentMissing = err != nil || ag.DisabledAt != nil
-		f.AgentPaused = err == nil && ag.PausedAt != nil
-	}
-	if spec != nil && tick.PlannedAt != nil {
-		if reason, ok := spec.Refusal(*tick.PlannedAt, nil); !ok {
+		if reason, ok := spec.Refusal(at, nil); !ok {
 			f.ScheduleRefusal = task.Reason(reason)
 		}
 		if c := t.Automation; c != nil && c.Conditions != nil && c.Conditions.MaxExecutionsPerDay > 0 {
-			from, to := spec.DayOf(*tick.PlannedAt)
+			from, to := spec.DayOf(at)
 			if f.RanToday, err = r.RanBetween(ctx, sc, t.ID, from, to); err != nil {
 				return f, ag, err
 			}
@@ -64,6 +65,32 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	}
 	f.BudgetSpent, err = l.budgetSpent(ctx, r, sc, *t)
 	return f, ag, err
+}
+
+// agentOf returns who would run a task: its agent, or the workspace's default when
+// it has neither an agent nor a person. It reports false when there is none.
+func agentOf(ctx context.Context, r store.Reader, sc access.Scope, t task.Task) (ag agent.Agent, ok bool, err error) {
+	switch {
+	case t.AssigneeAgentID != nil:
+		ag, err = r.Agent(ctx, sc, *t.AssigneeAgentID)
+	case t.AssigneeUserID == nil:
+		ag, err = r.DefaultAgent(ctx, sc)
+	default:
+		return agent.Agent{}, false, nil
+	}
+	if errs.KindOf(err) == errs.NotFound {
+		return agent.Agent{}, false, nil
+	}
+	return ag, err == nil, err
+}
+
+// judgedAt is the time that bounds, dates and hours are asked about: the planned
+// one, or now for a run that nobody planned.
+func judgedAt(ctx context.Context, r store.Reader, tick store.Tick) (time.Time, error) {
+	if tick.PlannedAt != nil {
+		return *tick.PlannedAt, nil
+	}
+	return r.Clock(ctx)
 }
 
 // budgetSpent says in words which part of the task's own budget of the day is

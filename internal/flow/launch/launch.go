@@ -98,13 +98,13 @@ func (l *Launcher) Launch(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	v := task.Admit(facts)
 	killpoint.Hit("admitted")
 	if v.OK() {
-		return l.open(ctx, tx, sc, t, tick, ag, v)
+		return l.open(ctx, tx, sc, t, spec, tick, ag, v)
 	}
 	return l.refuse(ctx, tx, sc, t, spec, tick, v)
 }
 
 // open opens the topic with its operation and the job of its first step.
-func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick, ag agent.Agent, v task.Verdict) (Outcome, error) {
+func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick, ag agent.Agent, v task.Verdict) (Outcome, error) {
 	topicID, operationID := id.New(), id.New()
 	title := t.Name
 	if tick.Note != nil && *tick.Note != "" {
@@ -114,6 +114,13 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 	if err != nil {
 		return Outcome{}, err
 	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	// A run by hand before its time leaves a one-shot its time, unless that went by
+	// while the task was paused or had ended: nobody wants it twice.
+	once := tick.Origin == topic.Once || t.StartAt != nil && !t.StartAt.After(now) && t.Status != task.Scheduled
 	err = inOrder(
 		func() error {
 			return tx.CreateTopic(ctx, sc, topic.Topic{
@@ -132,14 +139,29 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 		func() error { return tx.MoveTask(ctx, sc, m) },
 		func() error {
 			return tx.NoteLaunch(ctx, sc, t.ID, store.TaskRun{
-				TopicID: topicID, Scheduled: tick.Origin.Planned(), Once: tick.Origin == topic.Once,
+				TopicID: topicID, Scheduled: tick.Origin.Planned(), Once: once,
 			})
 		},
 		func() error {
-			if t.Automated() && t.Automation.Mode != schedule.Heartbeat {
-				return nil // keeps its next fire while it runs: that is what overlap is about
+			if t.AssigneeAgentID != nil {
+				return nil
 			}
-			return tx.SetNext(ctx, sc, t.ID, schedule.Slot{}) // armed again when the run ends
+			return tx.AssignAgent(ctx, sc, t.ID, ag.ID)
+		},
+		func() error {
+			if t.Status.Terminal() && t.Automated() {
+				return tx.Arm(ctx, sc, t.ID) // running it again reopens it
+			}
+			return nil
+		},
+		func() error {
+			switch {
+			case !t.Automated() || t.Automation.Mode == schedule.Heartbeat:
+				return tx.SetNext(ctx, sc, t.ID, schedule.Slot{}) // armed again when the run ends
+			case t.Status != task.Scheduled: // it was paused or had ended, and has no next fire
+				return tx.SetNext(ctx, sc, t.ID, spec.Arm(t.ID, now))
+			}
+			return nil // keeps its next fire while it runs: that is what overlap is about
 		},
 		func() error {
 			return tx.PostJobs(ctx, job.Post{Kind: job.Step, Key: operationID, IDs: job.IDs{
@@ -154,6 +176,10 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 // alone would start is armed again.
 func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick, v task.Verdict) (Outcome, error) {
 	out := Outcome{Verdict: v}
+	if v.Reason == task.InFlight && tick.State == topic.TickQueued {
+		out.Queued = true // another run came first: it goes on waiting
+		return out, nil
+	}
 	if v.Reason == task.InFlight && tick.State == topic.TickPending && spec != nil && spec.Overlap() != schedule.OverlapSkip {
 		queued, err := l.queue(ctx, tx, sc, t, spec, tick)
 		if out.Queued = queued; queued || err != nil {
@@ -162,6 +188,9 @@ func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	}
 	if err := tx.EndTick(ctx, sc, tick.ID, topic.TickSkipped, v.Reason); err != nil {
 		return out, err
+	}
+	if v.Reason.UsesUp() && tick.Origin.Planned() && t.Status == task.Scheduled {
+		return out, complete(ctx, tx, sc, t, v.Reason)
 	}
 	return out, rearm(ctx, tx, sc, t, spec, tick)
 }
@@ -212,7 +241,15 @@ func rearm(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec
 	case t.NextPlannedAt != nil:
 		return nil
 	}
-	m, err := t.Move(task.Completed, task.BoundsUsedUp, access.House)
+	return complete(ctx, tx, sc, t, task.BoundsUsedUp)
+}
+
+// complete ends a task that has had all its runs.
+func complete(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, why task.Reason) error {
+	if why == task.MaxExecutions {
+		why = task.BoundsUsedUp
+	}
+	m, err := t.Move(task.Completed, why, access.House)
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,14 @@ package launch
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/topic"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -102,6 +104,9 @@ func (l *Launcher) RunNow(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 // a tick each, and the gate its say.
 func (l *Launcher) Unlock(ctx context.Context, c job.Claim) error {
 	sc := access.In(c.IDs.Workspace)
+	if err := l.beatAgain(ctx, sc, c.IDs.Task); err != nil {
+		return err
+	}
 	return l.store.Finish(ctx, c, func(ctx context.Context, tx *store.Tx) error {
 		up, err := tx.Task(ctx, sc, c.IDs.Task)
 		if errs.KindOf(err) == errs.NotFound {
@@ -142,6 +147,44 @@ func (l *Launcher) Unlock(ctx context.Context, c job.Claim) error {
 		}
 		return tx.PostJobs(ctx, posts...)
 	})
+}
+
+// beatAgain gives the heartbeats that a task held their beat now, each under its
+// own lock: the refused one set the next an interval away.
+func (l *Launcher) beatAgain(ctx context.Context, sc access.Scope, upstreamID string) error {
+	held, err := l.store.HeldBeats(ctx, sc, upstreamID)
+	if err != nil {
+		return err
+	}
+	for _, taskID := range held {
+		err := l.store.InTx(ctx, func(tx *store.Tx) error {
+			t, err := tx.LockTask(ctx, sc, taskID)
+			if err != nil {
+				return err
+			}
+			last, err := tx.LastRefusal(ctx, sc, taskID)
+			if err != nil || last != task.Blocked || t.Status != task.Scheduled || t.DeletedAt != nil || !t.Automated() || t.Automation.Mode != schedule.Heartbeat {
+				return err
+			}
+			spec, err := t.Spec()
+			if err != nil {
+				return err
+			}
+			now, err := tx.Now(ctx)
+			if err != nil {
+				return err
+			}
+			next := spec.Arm(t.ID, now)
+			if next == (schedule.Slot{}) {
+				return nil
+			}
+			return tx.SetNext(ctx, sc, t.ID, next)
+		})
+		if err != nil {
+			return fmt.Errorf("let a heartbeat beat again: %w", err)
+		}
+	}
+	return nil
 }
 
 // Start is [Launcher.RunNow] in plain words, for flows that start a run as the

@@ -96,7 +96,7 @@ func (s *Settler) keep(ctx context.Context, tx *store.Tx, sc access.Scope, tp to
 		return err
 	}
 	d := task.BriefOfHandoff(t, task.HandoffFacts{
-		Handoff: h, Previous: f.previous, Done: tp.Reason == operation.ReasonDone, Asked: f.asked, Text: f.FinalText,
+		Handoff: h, Fallback: source == "fallback", Previous: f.previous, Reason: tp.Reason, Asked: f.asked, Text: f.FinalText,
 	})
 	if d == nil {
 		return nil
@@ -108,8 +108,8 @@ func (s *Settler) keep(ctx context.Context, tx *store.Tx, sc access.Scope, tp to
 	if err != nil || rewritten {
 		return err
 	}
-	if t.Status == task.Paused && t.StatusReason == string(task.AwaitingReview) {
-		return nil // its card was resolved before the handoff was written
+	if d.Type != brief.Result || t.Status == task.Paused && t.StatusReason == string(task.AwaitingReview) {
+		return nil // its card was opened when the run ended, and resolved since
 	}
 	from := store.BriefFrom{TaskID: t.ID, TopicID: tp.ID, OperationID: f.operation.ID}
 	if f.operation.AgentID != nil {

@@ -56,20 +56,21 @@ func (s *Settler) Settle(ctx context.Context, c job.Claim) error {
 		if err != nil || len(ops) == 0 || !ops[len(ops)-1].Status.Ended() {
 			return err
 		}
-		return settle(ctx, tx, sc, t, tp, ops)
+		return s.settle(ctx, tx, sc, t, tp, ops)
 	})
 }
 
 // settle carries out what the end of the topic's last operation brings.
-func settle(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, ops []store.Operation) error {
+func (s *Settler) settle(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, ops []store.Operation) error {
 	now, err := tx.Now(ctx)
 	if err != nil {
 		return err
 	}
 	last := ops[len(ops)-1]
 	spec, err := t.Spec()
-	if err != nil {
-		return err
+	if err != nil { // the run has ended all the same, and the task is paused
+		s.log.Error("a schedule cannot be read; its task is paused when its run ends", "task", t.Identifier, "err", err)
+		spec = nil
 	}
 	text, err := lastText(ctx, tx.Reader, sc, last)
 	if err != nil {
@@ -84,6 +85,15 @@ func settle(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp 
 	if end.TaskBudgetSpent, err = daySpent(ctx, tx.Reader, sc, t, spec, now); err != nil {
 		return err
 	}
+	queued, err := tx.QueuedTick(ctx, sc, t.ID)
+	if err != nil {
+		return err
+	}
+	pending, err := tx.PendingTick(ctx, sc, t.ID)
+	if err != nil {
+		return err
+	}
+	end.TickWaits = pending != nil || queued != nil && queued.PlannedAt != nil
 	if end.Error == "" && operation.TimedOut(last.Detail) {
 		end.Error = timeoutWords(last)
 	}
@@ -121,7 +131,7 @@ func settle(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp 
 		}
 	}
 	killpoint.Hit("settle-before-commit")
-	return postNext(ctx, tx, sc, t, tp, last)
+	return postNext(ctx, tx, sc, t, tp, last, queued)
 }
 
 // carryOut moves the task and sets its next fire.
@@ -153,14 +163,10 @@ func carryOut(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, p
 }
 
 // postNext posts the handoff, and the tick that waited for this run to end.
-func postNext(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, o store.Operation) error {
+func postNext(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, o store.Operation, queued *store.Tick) error {
 	posts := []job.Post{{Kind: job.Handoff, Key: tp.ID, IDs: job.IDs{
 		Workspace: sc.Workspace(), Task: t.ID, Topic: tp.ID, Operation: o.ID,
 	}}}
-	queued, err := tx.QueuedTick(ctx, sc, t.ID)
-	if err != nil {
-		return err
-	}
 	if queued != nil {
 		posts = append(posts, store.TickOf(*queued))
 	}

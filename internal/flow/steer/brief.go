@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/brief"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/topic"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -16,8 +18,12 @@ import (
 // ResolveBrief presses a button: the brief is resolved together with what the
 // button brings about, or neither happens. It also returns, in words, what came of it.
 func (s *Steerer) ResolveBrief(ctx context.Context, c access.Caller, ref, action, comment string) (brief.Brief, []string, error) {
+	if utf8.RuneCountInString(comment) > maxInstruction {
+		return brief.Brief{}, nil, errs.BadField("body.comment", "invalid", nil, "A comment has at most %d characters.", maxInstruction)
+	}
 	var effects []string
 	b, err := s.onBrief(ctx, c, ref, func(tx *store.Tx, b brief.Brief, t *task.Task) (err error) {
+		effects = nil // of an earlier try of this transaction
 		subject := brief.Subject{}
 		if t != nil {
 			subject = brief.Subject{
@@ -40,9 +46,34 @@ func (s *Steerer) ResolveBrief(ctx context.Context, c access.Caller, ref, action
 		}
 		more, err := s.carryOut(ctx, tx, c, b, t, effect, action, comment)
 		effects = append(effects, more...)
-		return err
+		if err != nil || t == nil {
+			return err
+		}
+		return s.wake(ctx, tx, c.Scope, t.ID)
 	})
 	return b, effects, err
+}
+
+// wake gives a heartbeat that a person was in the way of its beat now: the refused
+// one set the next an interval away, and what held it is answered.
+func (s *Steerer) wake(ctx context.Context, tx *store.Tx, sc access.Scope, taskID string) error {
+	t, err := tx.Task(ctx, sc, taskID)
+	if err != nil || t.Status != task.Scheduled || t.DeletedAt != nil || !t.Automated() || t.Automation.Mode != schedule.Heartbeat {
+		return err
+	}
+	last, err := tx.LastRefusal(ctx, sc, taskID)
+	if err != nil || last != task.WaitingForHuman {
+		return err
+	}
+	if blocking, err := tx.BlockingBrief(ctx, sc, taskID); err != nil || blocking != nil {
+		return err
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = arm(ctx, tx, sc, t, now)
+	return err
 }
 
 // carryOut does what a button says, under the locks of task and brief.

@@ -6,7 +6,9 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/brief"
+	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/topic"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -55,7 +57,7 @@ func (s *Steerer) resume(ctx context.Context, tx *store.Tx, c access.Caller, t t
 	if err := tx.ResetFailures(ctx, c.Scope, t.ID); err != nil {
 		return err
 	}
-	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseFuse, brief.CauseNoProgress, brief.CauseCheckpoint}); err != nil {
+	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseFuse, brief.CauseNoProgress, brief.CauseCheckpoint, brief.CauseBudget}); err != nil {
 		return err
 	}
 	open, err := tx.OpenTopic(ctx, c.Scope, t.ID)
@@ -72,14 +74,14 @@ func (s *Steerer) resume(ctx context.Context, tx *store.Tx, c access.Caller, t t
 		_, err = arm(ctx, tx, c.Scope, t, now)
 		return err
 	}
-	if t.Automation == nil && t.StartAt == nil {
-		return move(ctx, tx, c, t, task.Backlog, task.ByPerson, "")
-	}
 	next, err := firstFire(t, now)
 	if err != nil {
 		return err
 	}
-	if next.PlannedAt.IsZero() {
+	switch {
+	case !t.Automated() && next == (schedule.Slot{}):
+		return shelve(ctx, tx, c, t, task.ByPerson)
+	case next == (schedule.Slot{}):
 		return move(ctx, tx, c, t, task.Completed, task.BoundsUsedUp, "")
 	}
 	if err := move(ctx, tx, c, t, task.Scheduled, task.ByPerson, ""); err != nil {
@@ -114,6 +116,12 @@ func (s *Steerer) CompleteTask(ctx context.Context, c access.Caller, ref string)
 	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error { return complete(ctx, tx, c, t, task.ByPerson) })
 }
 
+// finished are the causes that are gone when a person says that a task is done.
+var finished = []string{
+	brief.CauseResult, brief.CauseLimit, brief.CauseRunFailed, brief.CauseFuse, brief.CauseBudget,
+	brief.CauseMissed, brief.CauseCheckpoint, brief.CauseNoProgress,
+}
+
 func complete(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, why task.Reason) error {
 	if err := move(ctx, tx, c, t, task.Completed, why, ""); err != nil {
 		return err
@@ -121,7 +129,7 @@ func complete(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, w
 	if err := tx.CancelOpenTicks(ctx, c.Scope, t.ID, false, task.CanceledByPerson); err != nil {
 		return err
 	}
-	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseResult, brief.CauseLimit, brief.CauseRunFailed, brief.CauseFuse, brief.CauseBudget}); err != nil {
+	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, finished); err != nil {
 		return err
 	}
 	if err := audit(ctx, tx, c, "task.complete", "task", t.ID, nil); err != nil {
@@ -148,8 +156,8 @@ func (s *Steerer) ReopenTask(ctx context.Context, c access.Caller, ref string) (
 		if err != nil {
 			return err
 		}
-		if next.PlannedAt.IsZero() {
-			return move(ctx, tx, c, t, task.Backlog, task.Reopened, "")
+		if next == (schedule.Slot{}) {
+			return shelve(ctx, tx, c, t, task.Reopened)
 		}
 		if err := move(ctx, tx, c, t, task.Scheduled, task.Reopened, ""); err != nil {
 			return err
@@ -159,6 +167,15 @@ func (s *Steerer) ReopenTask(ctx context.Context, c access.Caller, ref string) (
 		}
 		return tx.SetNext(ctx, c.Scope, t.ID, next)
 	})
+}
+
+// shelve puts a task that nothing starts by itself into the backlog. A one-shot's
+// time that has passed is let go: it is not caught up unless somebody asks.
+func shelve(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, why task.Reason) error {
+	if err := move(ctx, tx, c, t, task.Backlog, why, ""); err != nil || t.StartAt == nil {
+		return err
+	}
+	return tx.ClearStartAt(ctx, c.Scope, t.ID)
 }
 
 // DeleteTask cancels a task and hides it. It can be restored for thirty days.
@@ -174,7 +191,11 @@ func (s *Steerer) DeleteTask(ctx context.Context, c access.Caller, ref string) e
 		if err := tx.SetDeleted(ctx, c.Scope, t.ID, true); err != nil {
 			return err
 		}
-		return audit(ctx, tx, c, "task.delete", "task", t.ID, map[string]any{"identifier": t.Identifier})
+		if err := audit(ctx, tx, c, "task.delete", "task", t.ID, map[string]any{"identifier": t.Identifier}); err != nil {
+			return err
+		}
+		// What waited for it waits no more, also when it had ended before and not as they wanted.
+		return tx.PostJobs(ctx, job.Post{Kind: job.Unlock, Key: t.ID, IDs: job.IDs{Workspace: c.Scope.Workspace(), Task: t.ID}})
 	})
 	return err
 }

@@ -136,6 +136,14 @@ func (s *Steerer) replan(ctx context.Context, tx *store.Tx, c access.Caller, old
 	if err := tx.CancelOpenTicks(ctx, c.Scope, t.ID, true, task.CanceledByEdit); err != nil {
 		return err
 	}
+	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{string(task.NoPattern)}); err != nil {
+		return err
+	}
+	if kind(old) != kind(t) {
+		if err := tx.Arm(ctx, c.Scope, t.ID); err != nil {
+			return err
+		}
+	}
 	armed := t.Automation != nil || t.StartAt != nil
 	switch {
 	case t.Status == task.Backlog && armed:
@@ -152,11 +160,6 @@ func (s *Steerer) replan(ctx context.Context, tx *store.Tx, c access.Caller, old
 		}
 	case t.Status != task.Scheduled:
 		return nil // paused or ended: it is armed when it is resumed
-	}
-	if kind(old) != kind(t) {
-		if err := tx.Arm(ctx, c.Scope, t.ID); err != nil {
-			return err
-		}
 	}
 	ok, err := arm(ctx, tx, c.Scope, t, now)
 	if err != nil {

@@ -99,12 +99,11 @@ func firstFire(t task.Task, now time.Time) (schedule.Slot, error) {
 	if err != nil || spec == nil {
 		return schedule.Slot{}, err
 	}
-	if t.Automation == nil { // a time that has passed while the task was paused is run at once
-		at := *t.StartAt
-		if at.Before(now) {
-			at = now.Truncate(time.Microsecond)
+	if !t.Automated() {
+		if !t.StartAt.After(now) {
+			return schedule.Slot{}, nil // it passed while the task was paused or had ended
 		}
-		return schedule.Slot{PlannedAt: at, FireAt: at}, nil
+		return schedule.Slot{PlannedAt: *t.StartAt, FireAt: *t.StartAt}, nil
 	}
 	return spec.Arm(t.ID, now), nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
@@ -85,8 +86,16 @@ func (s *Sweeper) recover(ctx context.Context, a store.Adrift) error {
 				return err
 			}
 			s.log.Warn("a task was running without a run", "task", t.Identifier, "becomes", to)
-			if err := tx.MoveTask(ctx, sc, m); err != nil || to != task.Scheduled {
+			if err := tx.MoveTask(ctx, sc, m); err != nil {
 				return err
+			}
+			if t.CurrentTopicID != nil { // it has ended, and points nowhere any more
+				if err := tx.NoteEnd(ctx, sc, t.ID, *t.CurrentTopicID, t.Failures, new(budget.USD)); err != nil {
+					return err
+				}
+			}
+			if to != task.Scheduled {
+				return nil
 			}
 			t.Status = to
 		}
@@ -129,7 +138,9 @@ func (s *Sweeper) rearm(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 func (s *Sweeper) Retention(ctx context.Context, c job.Claim) error {
 	deletes := []func(context.Context) (int, error){
 		func(ctx context.Context) (int, error) { return s.store.DeleteDoneJobs(ctx, keepDoneJobs, deleteBatch) },
-		s.inTx(func(ctx context.Context, tx *store.Tx) (int, error) { return tx.DeleteEvents(ctx, keepEvents, deleteBatch) }),
+		s.inTx(func(ctx context.Context, tx *store.Tx) (int, error) {
+			return tx.DeleteEvents(ctx, keepEvents, deleteBatch)
+		}),
 		s.inTx(func(ctx context.Context, tx *store.Tx) (int, error) { return tx.DeleteAnswers(ctx, deleteBatch) }),
 		s.inTx(func(ctx context.Context, tx *store.Tx) (int, error) { return tx.DeleteExpiredAccess(ctx, deleteBatch) }),
 		s.inTx(func(ctx context.Context, tx *store.Tx) (int, error) { return tx.DeleteOld(ctx, keep, deleteBatch) }),

@@ -231,11 +231,6 @@ func quarantine(ctx context.Context, tx *store.Tx, t task.Task, cause error) err
 			return err
 		}
 	}
-	_, _, err := tx.OpenBrief(ctx, sc, brief.Draft{
-		Type: brief.Error, Priority: brief.Urgent, Cause: string(task.NoPattern),
-		Title:   "Schedule cannot be read: " + handoff.Cut(t.Name, 150),
-		Summary: cause.Error(),
-		Actions: []brief.Action{brief.Edit.At(brief.EditURL(t.Identifier)), brief.Ignore},
-	}, store.BriefFrom{TaskID: t.ID})
+	_, _, err := tx.OpenBrief(ctx, sc, *task.Unreadable(t, cause.Error()), store.BriefFrom{TaskID: t.ID})
 	return err
 }

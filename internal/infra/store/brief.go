@@ -107,9 +107,9 @@ func (tx *Tx) OpenBrief(ctx context.Context, sc access.Scope, d brief.Draft, fro
 // has been written. It reports false when none is open.
 func (tx *Tx) RewriteBrief(ctx context.Context, sc access.Scope, taskID, topicID string, d brief.Draft) (bool, error) {
 	n, err := tx.exec(ctx, `
-		update briefs set title = ?, summary = ?, actions = ?, version = version + 1, updated_at = clock_timestamp()
+		update briefs set title = ?, summary = ?, artifacts = ?, actions = ?, version = version + 1, updated_at = clock_timestamp()
 		where workspace_id = ? and task_id = ? and cause = ? and topic_id = ? and resolved_at is null`,
-		clean(d.Title), clean(d.Summary), actions(d), sc.Workspace(), taskID, d.Cause, topicID)
+		clean(d.Title), clean(d.Summary), artifacts(d), actions(d), sc.Workspace(), taskID, d.Cause, topicID)
 	if err != nil {
 		return false, fmt.Errorf("rewrite a brief: %w", err)
 	}
@@ -166,6 +166,10 @@ func (tx *Tx) CloseBriefs(ctx context.Context, sc access.Scope, taskID string, c
 	if err != nil {
 		return fmt.Errorf("close briefs: %w", err)
 	}
+	return tx.emitResolved(ctx, sc, rows)
+}
+
+func (tx *Tx) emitResolved(ctx context.Context, sc access.Scope, rows []briefRow) error {
 	for _, row := range rows {
 		if err := tx.Emit(ctx, sc, briefEvent("brief.resolved", row.brief())); err != nil {
 			return err
@@ -363,11 +367,13 @@ func (tx *Tx) EditBrief(ctx context.Context, sc access.Scope, briefID string, e 
 
 // CloseRetried resolves the briefs whose retry was this tick, when its run ended well.
 func (tx *Tx) CloseRetried(ctx context.Context, sc access.Scope, tickID string) error {
-	_, err := tx.exec(ctx, `
-		update briefs set resolved_at = clock_timestamp(), resolved_action = 'retry', resolved_by_kind = 'system', version = version + 1
-		where workspace_id = ? and retry_tick_id = ? and resolved_at is null`, sc.Workspace(), tickID)
+	var rows []briefRow
+	err := tx.db(ctx).Raw(`
+		update briefs set resolved_at = clock_timestamp(), resolved_action = 'retry', resolved_by_kind = 'system',
+		  version = version + 1, updated_at = clock_timestamp()
+		where workspace_id = ? and retry_tick_id = ? and resolved_at is null returning *`, sc.Workspace(), tickID).Scan(&rows).Error
 	if err != nil {
 		return fmt.Errorf("close retried briefs: %w", err)
 	}
-	return nil
+	return tx.emitResolved(ctx, sc, rows)
 }

@@ -82,6 +82,24 @@ func (r Reader) Blockers(ctx context.Context, sc access.Scope, taskID string) ([
 	return out, nil
 }
 
+// HeldBeats returns the ids of the heartbeats whose last beat was refused because
+// of this task, and that wait for nothing any more.
+func (r Reader) HeldBeats(ctx context.Context, sc access.Scope, upstreamID string) ([]string, error) {
+	var out []string
+	err := r.db(ctx).Raw(`
+		select t.id from task_dependencies e join tasks t on t.id = e.task_id
+		where e.workspace_id = ? and e.upstream_id = ? and e.type = 'blocks' and t.status = 'scheduled' and t.automation_mode = 'heartbeat'
+		  and t.deleted_at is null
+		  and (select k.reason from ticks k where k.task_id = t.id and k.planned_at is not null order by k.planned_at desc limit 1) = ?
+		  and not exists (select 1 from task_dependencies d join tasks u on u.id = d.upstream_id
+		    where d.task_id = t.id and u.deleted_at is null and `+notMet+`)
+		order by t.seq`, sc.Workspace(), upstreamID, task.Blocked).Scan(&out).Error
+	if err != nil {
+		return nil, fmt.Errorf("look for heartbeats that a task held: %w", err)
+	}
+	return out, nil
+}
+
 // Unlocked returns the ids of the tasks in backlog that wait for nothing any more
 // and did wait for this one: what its end may start.
 func (r Reader) Unlocked(ctx context.Context, sc access.Scope, upstreamID string) ([]string, error) {

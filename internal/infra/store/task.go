@@ -359,6 +359,16 @@ func (tx *Tx) SetTaskError(ctx context.Context, sc access.Scope, taskID string, 
 	return nil
 }
 
+// AssignAgent gives a task that has no agent the one that runs it from now on.
+func (tx *Tx) AssignAgent(ctx context.Context, sc access.Scope, taskID, agentID string) error {
+	_, err := tx.exec(ctx, `update tasks set assignee_agent_id = ? where workspace_id = ? and id = ? and assignee_agent_id is null`,
+		agentID, sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("assign an agent: %w", err)
+	}
+	return nil
+}
+
 // ClearStartAt takes a one-shot's time away.
 func (tx *Tx) ClearStartAt(ctx context.Context, sc access.Scope, taskID string) error {
 	_, err := tx.exec(ctx, `update tasks set start_at = null where workspace_id = ? and id = ?`, sc.Workspace(), taskID)

@@ -126,6 +126,21 @@ func (r Reader) QueuedTick(ctx context.Context, sc access.Scope, taskID string) 
 	return r.oneTick(ctx, `workspace_id = ? and task_id = ? and state = 'queued'`, sc.Workspace(), taskID)
 }
 
+// LastRefusal returns why the latest planned tick of a task was skipped, "" when it
+// was not.
+func (r Reader) LastRefusal(ctx context.Context, sc access.Scope, taskID string) (task.Reason, error) {
+	var reasons []task.Reason
+	err := r.db(ctx).Raw(`select case when state = 'skipped' then reason else '' end from ticks
+		where workspace_id = ? and task_id = ? and planned_at is not null order by planned_at desc limit 1`, sc.Workspace(), taskID).Scan(&reasons).Error
+	if err != nil {
+		return "", fmt.Errorf("look for the last refusal: %w", err)
+	}
+	if len(reasons) == 0 {
+		return "", nil
+	}
+	return reasons[0], nil
+}
+
 // RequestedTick returns the tick of a request that was made before, if it was.
 func (r Reader) RequestedTick(ctx context.Context, sc access.Scope, taskID, key string) (*Tick, error) {
 	return r.oneTick(ctx, `workspace_id = ? and task_id = ? and request_key = ?`, sc.Workspace(), taskID, key)
