@@ -143,7 +143,7 @@ func (s *Server) briefRoutes() {
 			b, err := s.Store.Brief(ctx, caller(ctx).Scope, briefID)
 			return s.briefAnswer(ctx, b, err)
 		})
-	add(s, route{method: "POST", path: "/briefs/{brief}/read", name: "readBrief", noun: "briefs", role: access.Operator, does: "Note that somebody has read it"},
+	add(s, route{method: "POST", path: "/briefs/{brief}/read", name: "readBrief", noun: "briefs", role: access.Operator, once: true, does: "Note that somebody has read it"},
 		func(ctx context.Context, in *briefNoteIn) (*briefOut, error) {
 			b, err := s.Steer.ReadBrief(ctx, caller(ctx), in.Brief)
 			return s.briefAnswer(ctx, b, err)
@@ -160,7 +160,7 @@ func (s *Server) briefRoutes() {
 			}
 			return &resolveOut{BriefResolved{out.Body, orNone(effects)}}, nil
 		})
-	add(s, route{method: "POST", path: "/briefs/{brief}/assign", name: "assignBrief", noun: "briefs", role: access.Operator, does: "Give it to somebody"},
+	add(s, route{method: "POST", path: "/briefs/{brief}/assign", name: "assignBrief", noun: "briefs", role: access.Operator, once: true, does: "Give it to somebody"},
 		func(ctx context.Context, in *assignIn) (*briefOut, error) {
 			to := in.Body.Assignee.V
 			if to != nil && *to == "me" {
@@ -170,12 +170,12 @@ func (s *Server) briefRoutes() {
 			b, err := s.Steer.AssignBrief(ctx, caller(ctx), in.Brief, to)
 			return s.briefAnswer(ctx, b, err)
 		})
-	add(s, route{method: "POST", path: "/briefs/{brief}/snooze", name: "snoozeBrief", noun: "briefs", role: access.Operator, does: "Put it away until later"},
+	add(s, route{method: "POST", path: "/briefs/{brief}/snooze", name: "snoozeBrief", noun: "briefs", role: access.Operator, once: true, does: "Put it away until later"},
 		func(ctx context.Context, in *snoozeIn) (*briefOut, error) {
 			b, err := s.Steer.SnoozeBrief(ctx, caller(ctx), in.Brief, in.Body.Until.V.std())
 			return s.briefAnswer(ctx, b, err)
 		})
-	add(s, route{method: "POST", path: "/briefs/{brief}/reopen", name: "reopenBrief", noun: "briefs", role: access.Operator, does: "Open it again"},
+	add(s, route{method: "POST", path: "/briefs/{brief}/reopen", name: "reopenBrief", noun: "briefs", role: access.Operator, once: true, does: "Open it again"},
 		func(ctx context.Context, in *briefNoteIn) (*briefOut, error) {
 			b, err := s.Steer.ReopenBrief(ctx, caller(ctx), in.Brief)
 			return s.briefAnswer(ctx, b, err)

@@ -280,6 +280,12 @@ func TestWhatIsAskedForTwiceIsDoneOnce(t *testing.T) {
 		t.Error("a run that was asked for twice ran twice")
 	}
 	in.operator.post("/tasks/T-1/run", `{}`).fails(409, "in_flight")
+
+	// A button whose answer was lost is pressed again.
+	pause := in.operator.with("Idempotency-Key", "k4")
+	pause.post("/tasks/T-1/pause", nil).ok(200)
+	pause.post("/tasks/T-1/pause", nil).ok(200)
+	in.operator.post("/tasks/T-1/pause", nil).fails(409, "conflict")
 }
 
 func TestARepeatedRequestThatIsUnderWayWaitsItsTurn(t *testing.T) {

@@ -199,6 +199,7 @@ func spelledOut(v any) any {
 // ServeHTTP sends a request where it belongs.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header(), r)
+	writeBy(w, 2*requestTime) // anew for each: it stays with the connection
 	if ours(r.URL.Path) {
 		s.echo.ServeHTTP(w, r)
 		return
@@ -265,12 +266,12 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set("X-Request-Id", name)
 		ctx := context.WithValue(c.Request().Context(), requestKey{}, name)
 		c.SetRequest(c.Request().WithContext(ctx))
-		writeBy(c.Response(), 2*requestTime)
-		err := next(c)
-		if err != nil {
+		if err := next(c); err != nil {
 			c.Error(err)
 		}
-		s.observed.request(c.Request().Method, c.Path(), c.Response().Status, time.Since(begun))
+		took, r := time.Since(begun), c.Request()
+		s.observed.request(r.Method, c.Path(), c.Response().Status, took)
+		s.log.DebugContext(ctx, "request", "request", name, "method", r.Method, "route", c.Path(), "status", c.Response().Status, "took", took)
 		return nil
 	}
 }

@@ -107,7 +107,7 @@ func (s *Server) operationRoutes() {
 	add(s, route{method: "GET", path: "/operations/{id}", name: "getOperation", noun: "operations", role: access.Viewer, does: "One execution of an agent"},
 		func(ctx context.Context, in *ByID) (*operationOut, error) { return s.operation(ctx, in.ID) })
 	add(s, route{method: "GET", path: "/operations/{id}/steps", name: "listSteps", noun: "operations", role: access.Viewer, does: "The steps of an operation, in their order"}, s.steps)
-	add(s, route{method: "POST", path: "/operations/{id}/interrupt", name: "interruptOperation", noun: "operations", role: access.Operator, does: "Stop an operation"},
+	add(s, route{method: "POST", path: "/operations/{id}/interrupt", name: "interruptOperation", noun: "operations", role: access.Operator, once: true, does: "Stop an operation"},
 		func(ctx context.Context, in *struct {
 			ByID
 			NoteIn

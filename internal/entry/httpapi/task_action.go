@@ -80,18 +80,18 @@ type TaskMove struct {
 
 func (s *Server) taskActionRoutes() {
 	add(s, route{method: "POST", path: "/tasks/{task}/run", name: "runTask", noun: "tasks", role: access.Operator, status: 202, once: true, does: "Run a task now"}, s.runTask)
-	add(s, route{method: "POST", path: "/tasks/{task}/pause", name: "pauseTask", noun: "tasks", role: access.Operator, does: "Pause a task; an open run goes on to its end"},
+	add(s, route{method: "POST", path: "/tasks/{task}/pause", name: "pauseTask", noun: "tasks", role: access.Operator, once: true, does: "Pause a task; an open run goes on to its end"},
 		func(ctx context.Context, in *pauseIn) (*taskOut, error) {
 			b := deref(in.Body)
 			t, err := s.Steer.PauseTask(ctx, caller(ctx), in.Task, b.Interrupt, b.Note)
 			return s.taskAnswer(ctx, t, err)
 		})
-	add(s, route{method: "POST", path: "/tasks/{task}/resume", name: "resumeTask", noun: "tasks", role: access.Operator, does: "Take a paused task up again"},
+	add(s, route{method: "POST", path: "/tasks/{task}/resume", name: "resumeTask", noun: "tasks", role: access.Operator, once: true, does: "Take a paused task up again"},
 		func(ctx context.Context, in *resumeIn) (*taskOut, error) {
 			t, err := s.Steer.ResumeTask(ctx, caller(ctx), in.Task, deref(in.Body).CatchUp)
 			return s.taskAnswer(ctx, t, err)
 		})
-	add(s, route{method: "POST", path: "/tasks/{task}/cancel", name: "cancelTask", noun: "tasks", role: access.Operator, does: "End a task and stop its run"},
+	add(s, route{method: "POST", path: "/tasks/{task}/cancel", name: "cancelTask", noun: "tasks", role: access.Operator, once: true, does: "End a task and stop its run"},
 		func(ctx context.Context, in *taskNoteIn) (*taskOut, error) {
 			t, err := s.Steer.CancelTask(ctx, caller(ctx), in.Task, in.note())
 			return s.taskAnswer(ctx, t, err)
@@ -104,7 +104,7 @@ func (s *Server) taskActionRoutes() {
 		{"reopen", "Take an ended task up again", s.Steer.ReopenTask},
 		{"restore", "Bring a deleted task back", s.Steer.RestoreTask},
 	} {
-		add(s, route{method: "POST", path: "/tasks/{task}/" + a.verb, name: a.verb + "Task", noun: "tasks", role: access.Operator, does: a.does},
+		add(s, route{method: "POST", path: "/tasks/{task}/" + a.verb, name: a.verb + "Task", noun: "tasks", role: access.Operator, once: true, does: a.does},
 			func(ctx context.Context, in *taskNoteIn) (*taskOut, error) {
 				t, err := a.do(ctx, caller(ctx), in.Task)
 				return s.taskAnswer(ctx, t, err)

@@ -169,7 +169,7 @@ func (s *Server) topicRoutes() {
 			ms, err := s.Store.TopicMessages(ctx, sc, t.ID)
 			return &conversationOut{Conversation{each(ms, messageOf)}}, err
 		})
-	add(s, route{method: "POST", path: "/topics/{id}/cancel", name: "cancelTopic", noun: "topics", role: access.Operator, does: "Stop a run"},
+	add(s, route{method: "POST", path: "/topics/{id}/cancel", name: "cancelTopic", noun: "topics", role: access.Operator, once: true, does: "Stop a run"},
 		func(ctx context.Context, in *struct {
 			ByID
 			NoteIn

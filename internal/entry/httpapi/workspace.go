@@ -63,8 +63,8 @@ func (s *Server) workspaceRoutes() {
 			return &workspaceOut{workspaceOf(ws)}, err
 		}
 	}
-	add(s, route{method: "POST", path: "/workspace/pause", name: "pauseWorkspace", noun: "workspace", role: access.Admin, does: "Begin no new run"}, pause(true))
-	add(s, route{method: "POST", path: "/workspace/resume", name: "resumeWorkspace", noun: "workspace", role: access.Admin, does: "Begin runs again"}, pause(false))
+	add(s, route{method: "POST", path: "/workspace/pause", name: "pauseWorkspace", noun: "workspace", role: access.Admin, once: true, does: "Begin no new run"}, pause(true))
+	add(s, route{method: "POST", path: "/workspace/resume", name: "resumeWorkspace", noun: "workspace", role: access.Admin, once: true, does: "Begin runs again"}, pause(false))
 	add(s, route{method: "GET", path: "/audit", name: "listAudit", noun: "audit", role: access.Admin, does: "Who changed what, the newest first"},
 		func(ctx context.Context, in *Paging) (*listOut[AuditEntry], error) {
 			p, err := s.page(ctx, "audit", *in)
