@@ -612,3 +612,59 @@ func TestAWorkerDoesNotStartWithoutRedis(t *testing.T) {
 	}
 	r.Drain(r.ctx) // must not hang
 }
+
+func TestWithoutTheDatabaseTheLeaseIsNotTrustedToItsEnd(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.Cluster(t)
+	st, err := store.Open(t.Context(), pg.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	r := &rig{t: t, ctx: context.WithoutCancel(t.Context()), store: st, redis: redistest.Mini(t),
+		cfg: worker.Config{Lease: 3 * time.Second, Drain: time.Millisecond}}
+	r.make()
+	started, gone := make(chan time.Time, 10), make(chan error, 10)
+	r.Handle(job.Step, worker.Handler{Run: func(ctx context.Context, c job.Claim) error {
+		started <- time.Now()
+		<-ctx.Done()
+		gone <- context.Cause(ctx)
+		return ctx.Err()
+	}})
+	r.post(step("k"))
+	r.start()
+	receive(t, started)
+	pg.Kill()
+	down := time.Now()
+	if cause := receive(t, gone); !errors.Is(cause, job.ErrLost) {
+		t.Errorf("the cause is %v", cause)
+	}
+	if took := time.Since(down); took > r.cfg.Lease { // two thirds, from the last renewal
+		t.Errorf("the handler went on for %v without a lease it could be sure of", took)
+	}
+	pg.Start()
+	r.until("another run", func() bool { return len(started) > 0 })
+}
+
+func TestSuspectsRunAloneBesideTheirClass(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, redistest.Mini(t))
+	var suspects, most, innocents atomic.Int32
+	r.Handle(job.Step, worker.Handler{Run: func(ctx context.Context, c job.Claim) error {
+		if c.Losses == 0 {
+			innocents.Add(1)
+			return nil
+		}
+		most.Store(max(most.Load(), suspects.Add(1)))
+		defer suspects.Add(-1)
+		time.Sleep(50 * time.Millisecond)
+		return nil
+	}})
+	r.post(step("a"), step("b"), step("c"), step("d"))
+	r.exec(`update jobs set losses = 3, queue = 'suspect' where key <> 'd'`)
+	r.start()
+	r.until("every job", func() bool { return r.count(`jobs where state = 'done'`) == 4 })
+	if most.Load() != 1 || innocents.Load() != 1 {
+		t.Errorf("%d suspects ran at once, and %d of 1 innocent jobs", most.Load(), innocents.Load())
+	}
+}

@@ -81,7 +81,7 @@ type Queue struct {
 type lane struct {
 	queue  job.Queue
 	slots  int
-	ahead  int // how many times its free slots may wait in Redis
+	short  bool // its jobs take milliseconds
 	busy   atomic.Int32
 	server *asynq.Server
 }
@@ -99,13 +99,9 @@ func New(r *Redis, rows Rows, cfg Config, log *slog.Logger, deliver func(job.Sen
 		if slots < 1 {
 			slots = DefaultSlots[class]
 		}
-		ahead := 1
-		if class == job.Fast {
-			ahead = 4 // short work: the next one should lie ready when a slot gets free
-		}
-		q.lanes = append(q.lanes, &lane{queue: class, slots: slots, ahead: ahead})
+		q.lanes = append(q.lanes, &lane{queue: class, slots: slots, short: class == job.Fast})
 	}
-	q.lanes = append(q.lanes, &lane{queue: job.Suspect, slots: 1, ahead: 1})
+	q.lanes = append(q.lanes, &lane{queue: job.Suspect, slots: 1})
 	for _, l := range q.lanes {
 		l.server = asynq.NewServerFromRedisClient(r.client, q.asynqConfig(l))
 	}
@@ -197,7 +193,7 @@ func (q *Queue) loop(ctx context.Context, what string, every time.Duration, wake
 	}
 }
 
-// relay moves due jobs from Postgres to Redis, not more than the free slots call
+// relay moves due jobs from Postgres to Redis, not many more than there are slots
 // for: the order is Postgres's, and what lies in Redis is out of its hands.
 func (q *Queue) relay(ctx context.Context) error {
 	if err := q.checkEpoch(ctx); err != nil {
@@ -205,8 +201,8 @@ func (q *Queue) relay(ctx context.Context) error {
 	}
 	var allow []job.Allowance
 	for _, l := range q.lanes {
-		if free := l.slots - int(l.busy.Load()); free > 0 {
-			allow = append(allow, job.Allowance{Queue: l.queue, Jobs: free * l.ahead})
+		if n := l.ahead(); n > 0 {
+			allow = append(allow, job.Allowance{Queue: l.queue, Jobs: n})
 		}
 	}
 	if len(allow) == 0 {
@@ -227,6 +223,20 @@ func (q *Queue) relay(ctx context.Context) error {
 		killpoint.Hit("enqueued")
 	}
 	return nil
+}
+
+// aheadOfShort is how many short jobs may wait in Redis for each slot. asynq sleeps
+// when it finds nothing there, so something should lie ready whenever a slot gets
+// free: counting only the free slots here costs a third of the throughput.
+const aheadOfShort = 4
+
+// ahead is how many jobs may be on their way to the lane: as many as have a slot,
+// and some more if they are short.
+func (l *lane) ahead() int {
+	if l.short {
+		return l.slots * aheadOfShort
+	}
+	return l.slots - int(l.busy.Load())
 }
 
 func (q *Queue) enqueue(ctx context.Context, j job.Sent) error {
