@@ -126,6 +126,25 @@ func TestAOneOffRunsAndWaitsForApproval(t *testing.T) {
 	}
 }
 
+// The card of a run is there before its handoff is. Whoever is faster than the
+// model that writes it has been told, and is not told again.
+func TestACardThatIsAnsweredBeforeItsHandoffIsWrittenDoesNotComeBack(t *testing.T) {
+	s := begin(t)
+	s.Model.Reply = func(r turn.Request) (turn.Reply, error) {
+		if r.Output != nil {
+			_, _, err := s.Steer.ResolveBrief(s.Context(), s.Caller, "B-1", "approve", "")
+			s.Must(err)
+		}
+		return rig.Plain(r)
+	}
+	tk := s.create(steer.NewTask{Instruction: "Say what is new.", Start: true})
+	s.Drain()
+	s.is(tk.ID, task.Completed, task.Approved)
+	if bs := s.open(tk.ID); len(bs) > 0 {
+		t.Errorf("told again: %+v", bs)
+	}
+}
+
 func TestAHeartbeatStartsEachRunFromTheLastHandoff(t *testing.T) {
 	s := begin(t)
 	findings := []string{`"Three mails are open."`, `"Three mails are open."`, `"Four mails are open."`}

@@ -45,7 +45,7 @@ func (s *Settler) Handoff(ctx context.Context, c job.Claim) error {
 			cost = reply.Cost
 			var parsed handoff.Handoff
 			if parsed, err = handoff.Parse(reply.Text); err == nil {
-				h, source = parsed, "model"
+				h, source = parsed.Of(f.Facts), "model"
 			} else {
 				err = &turn.ModelError{Class: turn.ErrBadReply, Msg: err.Error(), Err: err}
 			}
@@ -108,8 +108,9 @@ func (s *Settler) keep(ctx context.Context, tx *store.Tx, sc access.Scope, tp to
 	if err != nil || rewritten {
 		return err
 	}
-	if d.Type != brief.Result || t.Status == task.Paused && t.StatusReason == string(task.AwaitingReview) {
-		return nil // its card was opened when the run ended, and resolved since
+	told, err := tx.Told(ctx, sc, t.ID, tp.ID, d.Cause)
+	if err != nil || told {
+		return err // its card was opened when the run ended, and resolved since
 	}
 	from := store.BriefFrom{TaskID: t.ID, TopicID: tp.ID, OperationID: f.operation.ID}
 	if f.operation.AgentID != nil {
@@ -157,7 +158,7 @@ func (s *Settler) facts(ctx context.Context, sc access.Scope, tp topic.Topic, op
 	f.asked = len(briefs) > 0
 	f.Facts = handoff.Facts{
 		TaskName: f.task.Name, Status: string(tp.Status), Reason: strings.TrimSpace(string(tp.Reason) + " " + tp.ReasonDetail),
-		Steps: f.operation.Steps, Partial: tp.Status != topic.Completed || tp.Reason != operation.ReasonDone,
+		Steps: f.operation.Steps, Partial: tp.Status == topic.Completed && tp.Reason != operation.ReasonDone,
 	}
 	if tp.FinalText != nil {
 		f.FinalText = *tp.FinalText

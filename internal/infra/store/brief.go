@@ -237,6 +237,18 @@ func (r Reader) OperationBriefs(ctx context.Context, sc access.Scope, operationI
 	return r.briefs(ctx, 200, "workspace_id = ? and operation_id = ? and cause like 'asked:%'", sc.Workspace(), operationID)
 }
 
+// Told reports whether a person was told of a run for a cause, whatever became of
+// the card.
+func (r Reader) Told(ctx context.Context, sc access.Scope, taskID, topicID, cause string) (bool, error) {
+	var told bool
+	err := r.db(ctx).Raw(`select exists (select 1 from briefs where workspace_id = ? and task_id = ? and topic_id = ? and cause = ?)`,
+		sc.Workspace(), taskID, topicID, cause).Row().Scan(&told)
+	if err != nil {
+		return false, fmt.Errorf("look for a brief of a run: %w", err)
+	}
+	return told, nil
+}
+
 // AskedBriefs returns the latest questions that agents put to people about a task,
 // open and answered, the newest first.
 func (r Reader) AskedBriefs(ctx context.Context, sc access.Scope, taskID string, n int) ([]brief.Brief, error) {
