@@ -90,7 +90,7 @@ type Facts struct {
 	Written   []string // titles of documents that the run wrote
 	Briefs    []string // titles of briefs that it opened
 	Steps     int
-	Partial   bool // it stopped at a limit or was stopped
+	Partial   bool // it stopped at a limit, with what it had
 }
 
 // Fallback makes a handoff from facts alone: when the model is down, when its
@@ -128,10 +128,18 @@ func Fallback(f Facts) Handoff {
 		h.KeyFindings = append(h.KeyFindings, "Opened the brief “"+b+"”.")
 	}
 	if f.Partial || f.Error != "" {
-		h.Unfinished = "The run stopped before it was done (" + f.Reason + ")."
 		h.NextAction = "Take up the task where this run stopped."
 	}
-	return h.fit()
+	return h.Of(f).fit()
+}
+
+// Of makes sure that the handoff of a partial run says that something is left,
+// also when the model that wrote it did not.
+func (h Handoff) Of(f Facts) Handoff {
+	if f.Partial && h.Unfinished == "" {
+		h.Unfinished = "The run stopped before it was done (" + f.Reason + ")."
+	}
+	return h
 }
 
 // Cut shortens s to at most n characters, with an ellipsis where it was cut.

@@ -110,13 +110,13 @@ func TestAHandoffFromFactsAlone(t *testing.T) {
 			func(h Handoff) bool {
 				return h.Title == "Three mails" && reflect.DeepEqual(h.KeyFindings, []string{"One is late.", "Two are not."}) && strings.Contains(h.Summary, "completed after 4 steps") && h.Unfinished == ""
 			}},
-		{"a failure says what failed and what is left", Facts{TaskName: "Mails", Status: "failed", Reason: "error provider_auth", Error: "The key was refused."},
+		{"a failure says what failed", Facts{TaskName: "Mails", Status: "failed", Reason: "error provider_auth", Error: "The key was refused."},
 			func(h Handoff) bool {
-				return h.Title == "Mails: The key was refused." && strings.Contains(h.Summary, "The key was refused.") && strings.Contains(h.Unfinished, "provider_auth") && h.NextAction != ""
+				return h.Title == "Mails: The key was refused." && strings.Contains(h.Summary, "The key was refused.") && h.NextAction != "" && h.Unfinished == ""
 			}},
 		{"a run that was cut short leaves the rest", Facts{TaskName: "Mails", Status: "completed", Reason: "max_steps", FinalText: "Half of them.", Partial: true},
 			func(h Handoff) bool { return h.Title == "Half of them." && strings.Contains(h.Unfinished, "max_steps") }},
-		{"a run that said nothing", Facts{TaskName: "Mails", Status: "canceled", Reason: "interrupted", Partial: true},
+		{"a run that said nothing", Facts{TaskName: "Mails", Status: "canceled", Reason: "interrupted"},
 			func(h Handoff) bool { return h.Title == "Mails: canceled" && h.Summary != "" }},
 		{"a text of signs only", Facts{TaskName: "Mails", Status: "completed", FinalText: "---\n***\n>"},
 			func(h Handoff) bool { return h.Title == "Mails: completed" }},
@@ -145,6 +145,19 @@ func TestEveryRunLeavesAHandoff(t *testing.T) {
 			t.Fatalf("%+v says nothing", h)
 		}
 	})
+}
+
+func TestAPartialRunSaysThatSomethingIsLeft(t *testing.T) {
+	partial := Facts{Reason: "max_steps", Partial: true}
+	if got := (Handoff{Title: "Half"}).Of(partial); !strings.Contains(got.Unfinished, "max_steps") {
+		t.Errorf("%+v", got)
+	}
+	if got := (Handoff{Unfinished: "Mails of May."}).Of(partial); got.Unfinished != "Mails of May." {
+		t.Errorf("what the model knows better is overwritten: %+v", got)
+	}
+	if got := (Handoff{}).Of(Facts{Reason: "done"}); got.Unfinished != "" {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestNewsAreFindingsThatWereNotKnown(t *testing.T) {

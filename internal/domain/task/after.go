@@ -349,8 +349,8 @@ func BriefOfHandoff(t Task, f HandoffFacts) *brief.Draft {
 	switch {
 	case t.DeletedAt != nil:
 		return nil
-	case f.Reason == operation.ReasonMaxSteps:
-		return t.briefOfLimit(f.Handoff.Markdown())
+	case f.Reason == operation.ReasonMaxSteps && t.StatusReason != string(CheckpointAsked) && t.StatusReason != string(CheckpointAfter):
+		return t.briefOfLimit(f.Handoff.Markdown()) // what is left stands in the handoff
 	case f.Reason != operation.ReasonDone || agentMade && !waits:
 		return nil
 	case waits: // the card is open already: the handoff says it better

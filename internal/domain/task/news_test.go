@@ -46,6 +46,7 @@ func TestWhatAPersonIsToldOnceTheHandoffIsWritten(t *testing.T) {
 		{"a run that failed", running(beats), with(told, func(f *HandoffFacts) { f.Reason = operation.ReasonError }), ""},
 		{"an interrupted run", running(beats), with(told, func(f *HandoffFacts) { f.Reason = operation.ReasonInterrupted }), ""},
 		{"what is left of a run at its limit", running(beats), with(told, func(f *HandoffFacts) { f.Reason = operation.ReasonMaxSteps }), "insight/info/max_steps: acknowledge feedback"},
+		{"a run at its limit that a checkpoint holds", running(beats, becomes(Paused), func(t *Task) { t.StatusReason = string(CheckpointAfter) }), with(told, func(f *HandoffFacts) { f.Reason = operation.ReasonMaxSteps }), ""},
 		{"an agent's own one-off", running(auto, byAgent, becomes(Completed)), told, ""},
 		{"a deleted task", running(deleted), told, ""},
 	} {
