@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,7 @@ func wire(ctx context.Context, cfg config.Config, role Role, to Streams, d *depe
 	if err != nil {
 		return nil, err
 	}
+	cfg.Models.Silence = cmp.Or(hurried(hurrySilence), cfg.Models.Silence)
 	if p.models, err = llm.New(cfg.Models); err != nil {
 		return nil, err
 	}
@@ -137,6 +139,7 @@ func (p *parts) wireWorker(launcher *launch.Launcher, steerer *steer.Steerer, me
 
 	p.worker, err = worker.New(p.store, p.redis, worker.Config{
 		Slots: map[job.Queue]int{job.Operations: p.cfg.Operations}, Drain: p.cfg.Drain,
+		Lease: hurried(hurryLease), Visible: hurried(hurryVisible),
 	}, p.log, metrics)
 	if err != nil {
 		return err
