@@ -94,7 +94,11 @@ func run(ctx context.Context, cfg config.Config, role Role, to Streams) (err err
 	}
 	defer stop()
 	if role == Worker {
-		to.Log.Info("the worker is ready", "took", time.Since(began).Round(time.Millisecond))
+		ready := []any{"took", time.Since(began).Round(time.Millisecond)}
+		if listener != nil {
+			ready = append(ready, "health", config.BaseURL(listener.Addr()))
+		}
+		to.Log.Info("the worker is ready", ready...)
 	} else {
 		base := config.BaseURL(listener.Addr())
 		if err := p.announce(ctx, to.Out, base, time.Since(began)); err != nil {

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -308,6 +310,12 @@ func TestServerAndWorkers(t *testing.T) {
 
 	worker := launch(t, env, "worker", "--listen", "127.0.0.1:0")
 	worker.until("it is ready", func() bool { return strings.Contains(worker.out.String(), "the worker is ready") })
+	health := regexp.MustCompile(`health=(\S+)`).FindStringSubmatch(worker.out.String())[1]
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/api/v1/me": 404, "/": 404} {
+		if status, body := get(t, http.DefaultClient, health+path); status != want {
+			t.Errorf("worker's %s: %d %s, want %d", path, status, body, want)
+		}
+	}
 	server := launch(t, env, "server")
 	server.address(data)
 	use(t, data, "task", "create", "Say what there is.", "--accept", "auto")
@@ -318,6 +326,81 @@ func TestServerAndWorkers(t *testing.T) {
 		if code := p.stop(syscall.SIGTERM); code != 0 {
 			t.Errorf("%s: exit code %d", name, code)
 		}
+	}
+}
+
+// The worked example: a baseline, a decision that holds the task, and a run with
+// the answer.
+func TestDemo(t *testing.T) {
+	url, redis := pgtest.New(t), redistest.StartMini(t)
+	data := filepath.Join(t.TempDir(), "data")
+	up := launch(t, append([]string{"DOGWATCH_DATA=" + data, "DOGWATCH_DATABASE_URL=" + url, "DOGWATCH_REDIS_URL=" + redis.URL()}, quick...), "up")
+	up.address(data)
+	demo := launch(t, []string{"DOGWATCH_DATA=" + data}, "demo", "--every", "2s")
+	demo.until("a tick waits for a person", func() bool { return strings.Contains(demo.out.String(), "tick skipped: waiting_for_human") })
+	decision := regexp.MustCompile(`BRIEF (B-\d+) decision`).FindStringSubmatch(demo.out.String())
+	if decision == nil {
+		t.Fatal("no decision was raised")
+	}
+	use(t, data, "brief", "resolve", decision[1], "--action", "approve", "--comment", "up to 50 EUR")
+	if code := demo.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"16 documents pinned", "Baseline of 16 documents", "3 documents arrived", "order 8812", "resolved: approve", "run 3 completed"} {
+		if !strings.Contains(demo.out.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if code := up.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A run that is in the middle of a call to its model when the process has to go.
+func TestStoppingWhileAModelThinks(t *testing.T) {
+	url, redis := pgtest.New(t), redistest.StartReal(t)
+	asked := make(chan struct{}, 10)
+	var answers atomic.Bool
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		if !answers.Load() {
+			<-r.Context().Done()
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, `data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"Nothing new."},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(model.Close)
+	data := filepath.Join(t.TempDir(), "data")
+	env := append([]string{"DOGWATCH_DATA=" + data, "DOGWATCH_DATABASE_URL=" + url, "DOGWATCH_REDIS_URL=" + redis.URL(),
+		"OPENAI_BASE_URL=" + model.URL + "/v1", "DOGWATCH_MODEL=openai/slow", "DOGWATCH_TEST_LEASE=1s", "DOGWATCH_TEST_VISIBLE=1s"}, quick...)
+
+	patient := launch(t, append(env, "DOGWATCH_DRAIN=10m"), "up")
+	patient.address(data)
+	use(t, data, "task", "create", "Think.", "--start", "--accept", "auto")
+	<-asked
+	_ = patient.cmd.Process.Signal(syscall.SIGTERM)
+	patient.until("it says that it is stopping", func() bool { return strings.Contains(patient.out.String(), "stopping") })
+	if code := patient.stop(syscall.SIGTERM); code != 1 || !strings.Contains(patient.out.String(), "second signal") {
+		t.Errorf("a second signal: exit code %d", code)
+	}
+
+	hasty := launch(t, append(env, "DOGWATCH_DRAIN=100ms"), "up")
+	hasty.address(data)
+	<-asked // the run was taken up again
+	if code := hasty.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("a drain that ends by its limit: exit code %d", code)
+	}
+
+	answers.Store(true)
+	last := launch(t, env, "up")
+	last.address(data)
+	last.until("the run that was handed back is completed", func() bool {
+		return strings.Contains(use(t, data, "topic", "show", "T-1"), "run 1 completed")
+	})
+	if code := last.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 
