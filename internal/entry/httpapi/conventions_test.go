@@ -70,6 +70,38 @@ func TestWhatCannotBeReadIsRefusedInWords(t *testing.T) {
 	}
 }
 
+// Whatever the database cannot keep is refused before it gets there, and any text
+// that it can comes back as it was.
+func TestOnlyTextIsTaken(t *testing.T) {
+	in := start(t)
+	task := in.operator.newTask()
+	for _, c := range [][3]string{
+		{"POST", "/tasks", `{"instruction":"a\u0000b"}`},
+		{"POST", "/tasks", `{"instruction":"x","instructionRich":{"a\u0000":1}}`},
+		{"POST", "/tasks", `{"instruction":"x","labels":["\u0000"]}`},
+		{"PATCH", "/tasks/" + task, `{"config":{"concurrencyKey":"\u0000"}}`},
+		{"POST", "/tasks/" + task + "/pause", `{"note":"\u0000"}`},
+		{"POST", "/documents", `{"title":"t","content":"\u0000"}`},
+		{"GET", "/tasks/%00", ""}, {"GET", "/tasks/%ff", ""}, {"GET", "/tasks?q=%00", ""}, {"GET", "/tasks?q=%ff", ""},
+		{"GET", "/agents/%00", ""}, {"GET", "/documents?folder=%00&q=%c3", ""},
+	} {
+		var body any
+		if c[2] != "" {
+			body = c[2]
+		}
+		in.operator.do(c[0], c[1], body).fails(400, "invalid")
+	}
+	in.admin.post("/tokens", `{"name":"\u0000","role":"viewer"}`).fails(400, "invalid")
+	in.nobody.with("User-Agent", "caf\xe9").post("/auth/login", map[string]string{"email": adminEmail, "password": adminPassword}).ok(200)
+
+	for _, text := range []string{`\u0000`, "héron 鷺 \U0001F9A9", "\u202e\u0001", "%_'\";--", "<b>&amp;"} {
+		d := in.operator.post("/documents", map[string]string{"title": text, "content": text}).ok(201)
+		if got := in.viewer.get("/documents/" + d.text("id")).text("content"); got != text {
+			t.Errorf("%q came back as %q", text, got)
+		}
+	}
+}
+
 func TestABodyThatIsNoJSONIsRefused(t *testing.T) {
 	in := start(t)
 	in.operator.with("Content-Type", "text/plain").post("/tasks", `{"instruction":"x"}`).fails(415, "invalid")

@@ -125,6 +125,8 @@ func New(d Deps) *Server {
 	cfg.RejectUnknownQueryParameters = true
 	cfg.CreateHooks = nil // no $schema in bodies
 	cfg.DocsPath, cfg.OpenAPIPath, cfg.SchemasPath = "", "", ""
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: readJSON}
+	cfg.Formats = map[string]huma.Format{"application/json": format, "json": format}
 	cfg.Servers = []*huma.Server{{URL: base}}
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "An API token: dw_…"},
@@ -201,6 +203,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header(), r)
 	writeBy(w, 2*requestTime) // anew for each: it stays with the connection
 	if ours(r.URL.Path) {
+		if !textual(r) {
+			problem(http.StatusBadRequest, "", "The address holds characters that are no text.").write(w)
+			return
+		}
 		s.echo.ServeHTTP(w, r)
 		return
 	}

@@ -149,6 +149,7 @@ func (s *Server) login(ctx context.Context, in *loginIn) (*loginOut, error) {
 func (s *Server) openSession(ctx context.Context, personID, agent, address string) (http.Cookie, string, error) {
 	secret, csrf := id.Secret(32), id.Secret(24)
 	err := s.Store.InTx(ctx, func(tx *store.Tx) error {
+		agent = strings.ToValidUTF8(strings.ReplaceAll(agent, "\x00", ""), "") // whatever a client calls itself
 		if err := tx.CreateSession(ctx, personID, access.HashSecret(secret), csrf, agent, address, sessionTime); err != nil {
 			return err
 		}
