@@ -15,7 +15,7 @@ const openJob = `exists (select 1 from jobs j where j.kind = ? and j.key = %s an
 // MissingJobs returns the jobs that the rows of all workspaces ask for and that
 // are not there, at most limit of each kind: the step of an operation that works,
 // the settling of one that has ended, the handoff of a settled topic, the handling
-// of a tick. In a house without faults there are none.
+// of a tick, the start of what waited for a task that has ended. In a house without faults there are none.
 func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) {
 	// What was written in the last seconds may be on its way in a transaction that
 	// has yet to post.
@@ -42,6 +42,17 @@ func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) 
 			from ticks k where k.state = 'queued' and k.created_at ` + settled + `
 			and not exists (select 1 from topics p where p.task_id = k.task_id and p.status = 'running')
 			and not ` + fmt.Sprintf(openJob, "k.id::text") + ` limit ?`},
+		// What was in the backlog when the task that it waited for ended, is there
+		// untouched, and was never asked: an edge that was drawn later starts nothing.
+		{job.Unlock, `select distinct u.id::text as key, u.workspace_id as workspace, u.id as task
+			from tasks u join task_dependencies e on e.upstream_id = u.id and e.type = 'blocks' and e.created_at < u.completed_at
+			join tasks t on t.id = e.task_id and t.status = 'backlog' and t.deleted_at is null
+			where u.status in ('completed', 'failed', 'canceled') and u.completed_at ` + settled + `
+			and not exists (select 1 from task_dependencies d join tasks u on u.id = d.upstream_id
+			  where d.task_id = t.id and u.deleted_at is null and ` + notMet + `)
+			and not exists (select 1 from task_moves m where m.task_id = t.id and m.at > u.completed_at)
+			and not exists (select 1 from ticks k where k.task_id = t.id and k.origin = 'dependency' and k.created_at > u.completed_at)
+			and not ` + fmt.Sprintf(openJob, "u.id::text") + ` limit ?`},
 	}
 	var out []job.Post
 	for _, q := range queries {
