@@ -36,8 +36,12 @@ func (r Role) AtLeast(min Role) bool {
 }
 
 // Least returns the lesser of two roles: a token's role is at most its owner's.
+// Beside a role that there is not, nothing is left.
 func Least(a, b Role) Role {
-	if a.AtLeast(b) {
+	switch {
+	case !a.Valid() || !b.Valid():
+		return ""
+	case a.AtLeast(b):
 		return b
 	}
 	return a

@@ -192,7 +192,7 @@ func (s *Server) documentVersions(ctx context.Context, in *struct {
 
 // asOf is a document as one of its versions had it.
 func asOf(d store.Document, v store.DocumentVersion) store.Document {
-	d.Title, d.Content, d.Version, d.Size = v.Title, v.Content, v.Version, int64(len(v.Content))
+	d.Title, d.Content, d.Version, d.Size = v.Title, v.Content, v.Version, v.Size
 	d.CreatedByKind, d.CreatedByID, d.TopicID, d.UpdatedAt = v.CreatedByKind, v.CreatedByID, v.TopicID, v.CreatedAt
 	return d
 }

@@ -466,3 +466,20 @@ func TestAMissedOneShotSaysSo(t *testing.T) {
 		t.Errorf("ticks %+v", ticks)
 	}
 }
+
+func TestTakingTheScheduleAwayPutsATaskIntoTheBacklog(t *testing.T) {
+	s := begin(t)
+	tk := s.create(steer.NewTask{Instruction: "Look.", Automation: heartbeat(60)})
+	var none *schedule.Automation
+	_, err := s.Steer.EditTask(s.Context(), s.Caller, "T-1", nil, steer.TaskPatch{Automation: &none})
+	s.Must(err)
+	if got := s.is(tk.ID, task.Backlog, task.AutomationRemoved); got.NextFireAt != nil || got.AutomationRevision != 2 {
+		t.Errorf("%+v", got)
+	}
+	again := heartbeat(120)
+	_, err = s.Steer.EditTask(s.Context(), s.Caller, "T-1", nil, steer.TaskPatch{Automation: &again})
+	s.Must(err)
+	if got := s.is(tk.ID, task.Scheduled, task.Armed); got.NextFireAt == nil || got.AutomationRevision != 3 {
+		t.Errorf("%+v", got)
+	}
+}

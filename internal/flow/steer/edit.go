@@ -71,6 +71,12 @@ func (s *Steerer) EditTask(ctx context.Context, c access.Caller, ref string, ver
 		}
 		if replanned {
 			t.AutomationRevision++
+			if t.Status == task.Scheduled && t.Automation == nil && t.StartAt == nil { // a scheduled task has something that starts it
+				if err := move(ctx, tx, c, t, task.Backlog, task.AutomationRemoved, ""); err != nil {
+					return err
+				}
+				t.Status = task.Backlog
+			}
 		}
 		if err := tx.EditTask(ctx, c.Scope, t); err != nil {
 			return err
@@ -151,8 +157,8 @@ func (s *Steerer) replan(ctx context.Context, tx *store.Tx, c access.Caller, old
 			return err
 		}
 		t.Status = task.Scheduled
-	case t.Status == task.Scheduled && !armed:
-		return move(ctx, tx, c, t, task.Backlog, task.AutomationRemoved, "")
+	case !armed:
+		return nil
 	case t.Status == task.Running:
 		// A heartbeat and a one-shot are armed when the run ends; a schedule goes on.
 		if t.Automation == nil || t.Automation.Mode == schedule.Heartbeat {

@@ -210,6 +210,7 @@ type DocumentVersion struct {
 	WorkspaceID, DocumentID string
 	Version                 int64
 	Title, Content          string
+	Size                    int64 `gorm:"-"` // bytes of the content, also where that was not read
 	CreatedByKind           access.ActorKind
 	CreatedByID, TopicID    *string
 	CreatedAt               time.Time
@@ -221,12 +222,20 @@ func (DocumentVersion) TableName() string { return "document_versions" }
 // DocumentVersions returns the versions of a document without their content, the
 // newest first.
 func (r Reader) DocumentVersions(ctx context.Context, sc access.Scope, documentID string) ([]DocumentVersion, error) {
-	var out []DocumentVersion
+	var rows []struct {
+		DocumentVersion
+		Bytes int64
+	}
 	err := r.db(ctx).Raw(`
-		select workspace_id, document_id, version, title, '' as content, created_by_kind, created_by_id, topic_id, created_at
-		from document_versions where workspace_id = ? and document_id = ? order by version desc limit 200`, sc.Workspace(), documentID).Scan(&out).Error
+		select workspace_id, document_id, version, title, '' as content, created_by_kind, created_by_id, topic_id, created_at, octet_length(content) as bytes
+		from document_versions where workspace_id = ? and document_id = ? order by version desc limit 200`, sc.Workspace(), documentID).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("list the versions of a document: %w", err)
+	}
+	out := make([]DocumentVersion, len(rows))
+	for i, row := range rows {
+		out[i] = row.DocumentVersion
+		out[i].Size = row.Bytes
 	}
 	return out, nil
 }
@@ -235,6 +244,7 @@ func (r Reader) DocumentVersions(ctx context.Context, sc access.Scope, documentI
 func (r Reader) DocumentVersion(ctx context.Context, sc access.Scope, documentID string, version int64) (DocumentVersion, error) {
 	var v DocumentVersion
 	err := r.db(ctx).Where("workspace_id = ? and document_id = ? and version = ?", sc.Workspace(), documentID, version).Take(&v).Error
+	v.Size = int64(len(v.Content))
 	return v, found(err, "version", fmt.Sprint(version))
 }
 
