@@ -15,8 +15,8 @@ import (
 	"github.com/dogwatch/dogwatch/internal/testkit/rig"
 )
 
-// exec runs a statement of the set-up.
-func exec(r *rig.Rig, sql string, args ...any) {
+// run runs a statement of the set-up.
+func run(r *rig.Rig, sql string, args ...any) {
 	r.Helper()
 	_, err := r.Store.Pool().Exec(r.Context(), sql, args...)
 	r.Must(err)
@@ -30,7 +30,7 @@ func many(r *rig.Rig, n int) {
 		Instruction: "Look.", Automation: &schedule.Automation{Mode: schedule.Schedule, Pattern: "0 0 1 1 *", Timezone: &zone},
 	})
 	r.Must(err)
-	exec(r, `insert into tasks (id, workspace_id, seq, name, instruction, status, status_reason, assignee_agent_id, created_by_kind, automation, automation_mode, automation_revision)
+	run(r, `insert into tasks (id, workspace_id, seq, name, instruction, status, status_reason, assignee_agent_id, created_by_kind, automation, automation_mode, automation_revision)
 		select gen_random_uuid(), workspace_id, seq + g, name, instruction, status, status_reason, assignee_agent_id, created_by_kind, automation, automation_mode, automation_revision
 		from tasks, generate_series(1, $1) g`, n-1)
 }
@@ -38,9 +38,9 @@ func many(r *rig.Rig, n int) {
 // clear takes away what happened.
 func clear(r *rig.Rig) {
 	r.Helper()
-	exec(r, `update tasks set status = 'scheduled', status_reason = 'armed', current_topic_id = null, next_planned_at = null, next_fire_at = null`)
+	run(r, `update tasks set status = 'scheduled', status_reason = 'armed', current_topic_id = null, next_planned_at = null, next_fire_at = null`)
 	for _, table := range []string{"operations", "topics", "ticks", "jobs", "events"} {
-		exec(r, `delete from `+table)
+		run(r, `delete from `+table)
 	}
 }
 
@@ -48,8 +48,8 @@ func clear(r *rig.Rig) {
 func due(r *rig.Rig) {
 	r.Helper()
 	clear(r)
-	exec(r, `update tasks set next_planned_at = date_trunc('second', now()), next_fire_at = now()`)
-	exec(r, `vacuum analyze tasks`)
+	run(r, `update tasks set next_planned_at = date_trunc('second', now()), next_fire_at = now()`)
+	run(r, `vacuum analyze tasks`)
 }
 
 // BenchmarkSweep writes and posts ticks: ten thousand that are due at one instant.
@@ -105,7 +105,7 @@ func BenchmarkStep(b *testing.B) {
 	for b.Loop() {
 		steps += r.Drain()
 		b.StopTimer()
-		exec(r, `update tasks set status = 'backlog' where id = $1 and status <> 'running'`, t.ID)
+		run(r, `update tasks set status = 'backlog' where id = $1 and status <> 'running'`, t.ID)
 		r.Model.Calls = nil
 		_, err := r.Launch.RunTask(b.Context(), r.Caller, t.ID, launch.Request{})
 		r.Must(err)
@@ -128,4 +128,3 @@ func BenchmarkCreateTask(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")
 }
-
