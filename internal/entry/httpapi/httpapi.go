@@ -271,6 +271,7 @@ func (s *Server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 		name := id.New()
 		c.Response().Header().Set("X-Request-Id", name)
 		ctx := context.WithValue(c.Request().Context(), requestKey{}, name)
+		ctx = context.WithValue(ctx, httpsKey{}, c.Scheme() == "https")
 		c.SetRequest(c.Request().WithContext(ctx))
 		if err := next(c); err != nil {
 			c.Error(err)

@@ -155,7 +155,7 @@ func (s *Server) openSession(ctx context.Context, personID, agent, address strin
 		}
 		return auditEverywhere(ctx, tx, personID, "session.create")
 	})
-	return s.cookie(secret, int(sessionTime/time.Second)), csrf, err
+	return s.cookie(ctx, secret, int(sessionTime/time.Second)), csrf, err
 }
 
 // auditEverywhere notes what concerns an account in each workspace that it is in.
@@ -175,12 +175,18 @@ func auditEverywhere(ctx context.Context, tx *store.Tx, personID, action string)
 	return nil
 }
 
-func (s *Server) cookie(value string, maxAge int) http.Cookie {
+// cookie makes the session's cookie: for https alone where people come by https,
+// to us or to the proxy in front of us. A forged header only binds the forger.
+func (s *Server) cookie(ctx context.Context, value string, maxAge int) http.Cookie {
+	https, _ := ctx.Value(httpsKey{}).(bool)
 	return http.Cookie{
 		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(s.URL, "https://"),
+		Secure: https || strings.HasPrefix(s.URL, "https://"),
 	}
 }
+
+// httpsKey holds whether the caller came by https.
+type httpsKey struct{}
 
 type logoutOut struct {
 	Cookie http.Cookie `header:"Set-Cookie"`
@@ -195,7 +201,7 @@ func (s *Server) logout(ctx context.Context, _ *struct{}) (*logoutOut, error) {
 	if err != nil && errs.KindOf(err) != errs.NotFound {
 		return nil, err
 	}
-	return &logoutOut{s.cookie("", -1)}, nil
+	return &logoutOut{s.cookie(ctx, "", -1)}, nil
 }
 
 type meOut struct{ Body Me }
