@@ -105,11 +105,14 @@ func readDocument(ctx context.Context, c call, a readArgs) (string, error) {
 		limit = pageChars
 	}
 	end := min(a.Offset+limit, len(text))
-	head := fmt.Sprintf("“%s” (%s, version %d), characters %d to %d of %d", d.Title, d.Kind, d.Version, a.Offset, end, len(text))
+	more := ""
 	if end < len(text) {
-		head += fmt.Sprintf("; go on with offset %d", end)
+		more = fmt.Sprintf(` goOnWithOffset="%d"`, end)
 	}
-	return head + "\n\n" + string(text[a.Offset:end]), nil
+	// The frame tells the text apart as material, so the text may not close it.
+	body := strings.ReplaceAll(string(text[a.Offset:end]), "</document", "<\u200b/document")
+	return fmt.Sprintf("<document id=%q title=%q kind=%q version=\"%d\" characters=\"%d to %d of %d\"%s>\n%s\n</document>",
+		d.ID, d.Title, d.Kind, d.Version, a.Offset, end, len(text), more, body), nil
 }
 
 type writeArgs struct {

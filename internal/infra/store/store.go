@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +49,11 @@ type Tx struct {
 // delete set null (column)` are from there, and the tests run on nothing older.
 const minVersion = 150000
 
+// maxConns is how many connections a process holds at most, unless the URL names
+// pool_max_conns: a step holds one for milliseconds between minutes with a model,
+// so this many serve all slots, and six processes fit a Postgres of a hundred.
+const maxConns = 16
+
 // Open connects to the database at url. It does not migrate.
 func Open(ctx context.Context, url string) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
@@ -59,6 +65,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	// Times come back in UTC whatever the host's zone is.
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	if !strings.Contains(url, "pool_max_conns") {
+		cfg.MaxConns = maxConns
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
