@@ -24,7 +24,11 @@ import (
 // story is a rig with the questions that these tests ask of it.
 type story struct{ *rig.Rig }
 
-func begin(t *testing.T) story { return story{rig.New(t)} }
+func begin(t *testing.T) story {
+	t.Helper()
+	t.Parallel()
+	return story{rig.New(t)}
+}
 
 func (s story) create(in steer.NewTask) task.Task {
 	s.Helper()

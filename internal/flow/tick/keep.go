@@ -119,7 +119,11 @@ func (s *Sweeper) rearm(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 	switch {
 	case spec == nil:
 	case t.Automation == nil:
-		next = schedule.Slot{PlannedAt: now.Truncate(time.Microsecond), FireAt: now.Truncate(time.Microsecond)}
+		at := *t.StartAt
+		if at.Before(now) {
+			at = now.Truncate(time.Microsecond)
+		}
+		next = schedule.Slot{PlannedAt: at, FireAt: at}
 	default:
 		next = spec.Arm(t.ID, now)
 	}

@@ -69,6 +69,10 @@ const notMet = `d.type = 'blocks' and not case d.condition
 	when 'failure' then u.status = 'failed'
 	else u.status in ('completed', 'failed', 'canceled') end`
 
+// waitedThen is true of an edge that was there when its upstream task, ended, came
+// to its end: one that is drawn later starts nothing.
+const waitedThen = `e.created_at < greatest(ended.completed_at, ended.deleted_at)`
+
 // Blockers returns the identifiers of the tasks that a task still waits for.
 func (r Reader) Blockers(ctx context.Context, sc access.Scope, taskID string) ([]string, error) {
 	var out []string
@@ -101,12 +105,13 @@ func (r Reader) HeldBeats(ctx context.Context, sc access.Scope, upstreamID strin
 }
 
 // Unlocked returns the ids of the tasks in backlog that wait for nothing any more
-// and did wait for this one: what its end may start.
+// and waited for this one when it ended, or was deleted: what that may start.
 func (r Reader) Unlocked(ctx context.Context, sc access.Scope, upstreamID string) ([]string, error) {
 	var out []string
 	err := r.db(ctx).Raw(`
-		select t.id from task_dependencies e join tasks t on t.id = e.task_id
+		select t.id from task_dependencies e join tasks t on t.id = e.task_id join tasks ended on ended.id = e.upstream_id
 		where e.workspace_id = ? and e.upstream_id = ? and e.type = 'blocks' and t.status = 'backlog' and t.deleted_at is null
+		  and `+waitedThen+`
 		  and not exists (select 1 from task_dependencies d join tasks u on u.id = d.upstream_id
 		    where d.task_id = t.id and u.deleted_at is null and `+notMet+`)
 		order by t.seq`, sc.Workspace(), upstreamID).Scan(&out).Error

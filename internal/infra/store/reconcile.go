@@ -44,15 +44,15 @@ func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) 
 			and not ` + fmt.Sprintf(openJob, "k.id::text") + ` limit ?`},
 		// What was in the backlog when the task that it waited for ended, is there
 		// untouched, and was never asked: an edge that was drawn later starts nothing.
-		{job.Unlock, `select distinct u.id::text as key, u.workspace_id as workspace, u.id as task
-			from tasks u join task_dependencies e on e.upstream_id = u.id and e.type = 'blocks' and e.created_at < u.completed_at
+		{job.Unlock, `select distinct ended.id::text as key, ended.workspace_id as workspace, ended.id as task
+			from tasks ended join task_dependencies e on e.upstream_id = ended.id and e.type = 'blocks' and ` + waitedThen + `
 			join tasks t on t.id = e.task_id and t.status = 'backlog' and t.deleted_at is null
-			where u.status in ('completed', 'failed', 'canceled') and u.completed_at ` + settled + `
+			where ended.status in ('completed', 'failed', 'canceled') and ended.completed_at ` + settled + `
 			and not exists (select 1 from task_dependencies d join tasks u on u.id = d.upstream_id
 			  where d.task_id = t.id and u.deleted_at is null and ` + notMet + `)
-			and not exists (select 1 from task_moves m where m.task_id = t.id and m.at > u.completed_at)
-			and not exists (select 1 from ticks k where k.task_id = t.id and k.origin = 'dependency' and k.created_at > u.completed_at)
-			and not ` + fmt.Sprintf(openJob, "u.id::text") + ` limit ?`},
+			and not exists (select 1 from task_moves m where m.task_id = t.id and m.at > ended.completed_at)
+			and not exists (select 1 from ticks k where k.task_id = t.id and k.origin = 'dependency' and k.created_at > ended.completed_at)
+			and not ` + fmt.Sprintf(openJob, "ended.id::text") + ` limit ?`},
 	}
 	var out []job.Post
 	for _, q := range queries {
