@@ -84,6 +84,8 @@ type Limits struct {
 	Tokens  int64       `json:"tokens,omitempty"`
 	USD     *budget.USD `json:"usd,omitempty"`
 	Seconds int         `json:"seconds,omitempty"` // wall clock from the first step
+	// SilenceSeconds is how long it may go without a committed step; none by default.
+	SilenceSeconds int `json:"silenceSeconds,omitempty"`
 }
 
 // Usage is what an operation has used so far.
@@ -124,6 +126,9 @@ func (l Limits) Or(other Limits) Limits {
 	}
 	if l.Seconds == 0 {
 		l.Seconds = other.Seconds
+	}
+	if l.SilenceSeconds == 0 {
+		l.SilenceSeconds = other.SilenceSeconds
 	}
 	return l
 }

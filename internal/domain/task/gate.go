@@ -28,6 +28,7 @@ type Facts struct {
 	OpenSince       *time.Time // when it began
 	BlockedBy       []string   // identifiers of tasks whose end it waits for
 	UrgentBrief     string     // B-7: an open urgent brief other than an error; "" when none
+	SlotHeldBy      string     // identifier of the task whose run holds the concurrency key; "" when it is free
 	BudgetSpent     string     // in words, what of the task's own budget is used up; "" when nothing
 }
 
@@ -104,7 +105,10 @@ var checks = []check{
 		return when(f.UrgentBrief != "", "%s waits for a person.", f.UrgentBrief)
 	}},
 	{OverBudget, false, true, func(f Facts) string { return when(f.BudgetSpent != "", "%s", f.BudgetSpent) }},
-	// concurrency: scheduling · device_offline: devices
+	{Concurrency, false, true, func(f Facts) string {
+		return when(f.SlotHeldBy != "", "%s has the turn on %q; this one waits for it.", f.SlotHeldBy, f.Task.Config.ConcurrencyKey)
+	}},
+	// device_offline: devices
 }
 
 // Verdict is the gate's answer.

@@ -63,6 +63,11 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	if b != nil {
 		f.UrgentBrief = fmt.Sprintf("B-%d", b.Number)
 	}
+	if key := t.Config.ConcurrencyKey; key != "" {
+		if f.SlotHeldBy, err = r.SlotHolder(ctx, sc, key); err != nil {
+			return f, ag, err
+		}
+	}
 	f.BudgetSpent, err = l.budgetSpent(ctx, r, sc, *t)
 	return f, ag, err
 }

@@ -5,6 +5,7 @@ package launch
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
@@ -97,15 +98,25 @@ func (l *Launcher) Launch(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	}
 	v := task.Admit(facts)
 	killpoint.Hit("admitted")
+	topicID := id.New()
+	if key := t.Config.ConcurrencyKey; v.OK() && key != "" {
+		free, err := tx.TakeSlot(ctx, sc, key, t.ID, topicID)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if !free { // taken between the question and now
+			v.Reason, v.Detail = task.Concurrency, fmt.Sprintf("Another task has the turn on %q; this one waits for it.", key)
+		}
+	}
 	if v.OK() {
-		return l.open(ctx, tx, sc, t, spec, tick, ag, v)
+		return l.open(ctx, tx, sc, t, spec, tick, ag, v, topicID)
 	}
 	return l.refuse(ctx, tx, sc, t, spec, tick, v)
 }
 
 // open opens the topic with its operation and the job of its first step.
-func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick, ag agent.Agent, v task.Verdict) (Outcome, error) {
-	topicID, operationID := id.New(), id.New()
+func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick, ag agent.Agent, v task.Verdict, topicID string) (Outcome, error) {
+	operationID := id.New()
 	title := t.Name
 	if tick.Note != nil && *tick.Note != "" {
 		title = *tick.Note
@@ -132,7 +143,7 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 			return tx.CreateOperation(ctx, sc, store.Operation{
 				ID: operationID, TaskID: t.ID, TopicID: topicID, AgentID: &ag.ID, AgentRevisionID: &ag.RevisionID, Try: 1,
 				Model:  first(t.Config.Model, ag.Profile.Model, l.models.Default()),
-				Limits: t.Config.Budget.Operation.Limits().Or(ag.Profile.Limits).Or(l.limits),
+				Limits: limitsOf(t).Or(ag.Profile.Limits).Or(l.limits),
 			})
 		},
 		func() error { return tx.DispatchTick(ctx, sc, tick.ID, topicID) },
@@ -176,9 +187,16 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 // alone would start is armed again.
 func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick, v task.Verdict) (Outcome, error) {
 	out := Outcome{Verdict: v}
-	if v.Reason == task.InFlight && tick.State == topic.TickQueued {
+	waits := v.Reason == task.InFlight || v.Reason == task.Concurrency
+	if waits && tick.State == topic.TickQueued {
 		out.Queued = true // another run came first: it goes on waiting
 		return out, nil
+	}
+	if v.Reason == task.Concurrency {
+		queued, err := l.wait(ctx, tx, sc, t, tick, v.Reason)
+		if out.Queued = queued; queued || err != nil {
+			return out, err
+		}
 	}
 	if v.Reason == task.InFlight && tick.State == topic.TickPending && spec != nil && spec.Overlap() != schedule.OverlapSkip {
 		queued, err := l.queue(ctx, tx, sc, t, spec, tick)
@@ -195,14 +213,19 @@ func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	return out, rearm(ctx, tx, sc, t, spec, tick)
 }
 
-// queue lets a tick wait for the open run, which `cancel` also stops. At most one
-// waits; it reports whether this one does.
-func (l *Launcher) queue(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick) (bool, error) {
+// wait lets a tick wait for what stands against it. At most one waits; it reports
+// whether this one does.
+func (l *Launcher) wait(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick, why task.Reason) (bool, error) {
 	waiting, err := tx.QueuedTick(ctx, sc, t.ID)
 	if err != nil || waiting != nil {
 		return false, err
 	}
-	if err := tx.QueueTick(ctx, sc, tick.ID); err != nil {
+	return true, tx.QueueTick(ctx, sc, tick.ID, why)
+}
+
+// queue lets a tick wait for the open run, which `cancel` also stops.
+func (l *Launcher) queue(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick) (bool, error) {
+	if queued, err := l.wait(ctx, tx, sc, t, tick, task.InFlight); err != nil || !queued {
 		return false, err
 	}
 	if spec.Overlap() != schedule.OverlapCancel || t.CurrentTopicID == nil {
@@ -254,6 +277,15 @@ func complete(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, w
 		return err
 	}
 	return tx.MoveTask(ctx, sc, m)
+}
+
+// limitsOf is what a task sets of its operations' limits.
+func limitsOf(t task.Task) operation.Limits {
+	l := t.Config.Budget.Operation.Limits()
+	if t.Automation != nil {
+		l.SilenceSeconds = int(t.Automation.TimeoutSeconds)
+	}
+	return l
 }
 
 func inOrder(steps ...func() error) error {

@@ -170,6 +170,16 @@ func postNext(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, t
 	if queued != nil {
 		posts = append(posts, store.TickOf(*queued))
 	}
+	// One more than can run is woken: the first may have lost its wish to.
+	waiting, err := tx.FreeSlot(ctx, sc, tp.ID)
+	if err != nil {
+		return err
+	}
+	for _, k := range waiting {
+		if queued == nil || k.ID != queued.ID {
+			posts = append(posts, store.TickOf(k))
+		}
+	}
 	return tx.PostJobs(ctx, posts...)
 }
 

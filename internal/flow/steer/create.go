@@ -236,6 +236,9 @@ func (s *Steerer) check(ctx context.Context, tx *store.Tx, c access.Caller, t *t
 	if err != nil {
 		return inBody(err)
 	}
+	if e := canonical.Exclusions; e != nil && len(e.Calendars) > 0 {
+		return errs.BadField("body.automation.exclusions.calendars", "invalid", e.Calendars[0], "There is no calendar %q. Write its dates into dates or ranges.", e.Calendars[0])
+	}
 	t.Automation = &canonical
 	return nil
 }
@@ -258,6 +261,12 @@ func (s *Steerer) checkConfig(cfg task.Config) error {
 	case "", task.Review, task.Auto:
 	default:
 		return errs.BadField("body.config.acceptance", "invalid", cfg.Acceptance, "acceptance is review or auto.")
+	}
+	if len(cfg.Review) > 0 && string(cfg.Review) != "null" {
+		return errs.BadField("body.config.review", "invalid", nil, "This version does not review work by a rubric. Leave review out; acceptance decides who accepts.")
+	}
+	if utf8.RuneCountInString(cfg.ConcurrencyKey) > maxName {
+		return errs.BadField("body.config.concurrencyKey", "invalid", cfg.ConcurrencyKey, "A concurrency key has at most %d characters.", maxName)
 	}
 	if cfg.Brief != nil {
 		switch cfg.Brief.Mode {

@@ -48,6 +48,9 @@ func (s *Sweeper) Run(ctx context.Context, interval time.Duration) {
 		case n == batch:
 			wait = 0
 		default:
+			if _, err := s.EndStalled(ctx); err != nil && ctx.Err() == nil {
+				s.log.Error("stalled operations were not ended", "err", err)
+			}
 			if until, err := s.store.UntilDue(ctx, interval); err == nil {
 				wait = until
 			}

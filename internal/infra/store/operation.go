@@ -61,6 +61,7 @@ type Operation struct {
 	CostUSD                          *budget.USD
 	InterruptAt                      *time.Time
 	InterruptDetail                  string
+	DeadlineAt                       *time.Time // of the next committed step; nil: none
 	CreatedAt                        time.Time
 	StartedAt, LastStepAt            *time.Time
 	CompletedAt                      *time.Time
@@ -73,7 +74,7 @@ func (row operationRow) operation() Operation {
 		Detail: orEmpty(row.ReasonDetail), Error: row.Error, Model: row.Model, Limits: row.Limits.V, State: row.State.V,
 		Wishes: row.Wishes.V, Steps: row.StepCount, ModelCalls: row.ModelCalls, ToolCalls: row.ToolCalls,
 		Usage:   budget.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, CacheReadTokens: row.CacheReadTokens, CacheWriteTokens: row.CacheWriteTokens, ReasoningTokens: row.ReasoningTokens},
-		CostUSD: row.CostUSD, InterruptAt: row.InterruptAt, InterruptDetail: orEmpty(row.InterruptDetail),
+		CostUSD: row.CostUSD, InterruptAt: row.InterruptAt, InterruptDetail: orEmpty(row.InterruptDetail), DeadlineAt: row.DeadlineAt,
 		CreatedAt: row.CreatedAt, StartedAt: row.StartedAt, LastStepAt: row.LastStepAt, CompletedAt: row.CompletedAt,
 	}
 	if row.CompletionReason != nil {
@@ -177,12 +178,36 @@ func (tx *Tx) CreateOperation(ctx context.Context, sc access.Scope, o Operation)
 	row := operationRow{
 		ID: o.ID, WorkspaceID: sc.Workspace(), TaskID: o.TaskID, TopicID: o.TopicID, ParentOperationID: o.ParentOperationID,
 		AgentID: o.AgentID, AgentRevisionID: o.AgentRevisionID, Try: o.Try, Status: operation.Idle, Model: o.Model,
-		Limits: doc[operation.Limits]{o.Limits}, State: doc[json.RawMessage]{json.RawMessage("{}")}, CostUSD: new(budget.USD), CreatedAt: now,
+		Limits: doc[operation.Limits]{o.Limits}, DeadlineAt: deadline(o.Limits, now), State: doc[json.RawMessage]{json.RawMessage("{}")}, CostUSD: new(budget.USD), CreatedAt: now,
 	}
 	if err := tx.db(ctx).Create(&row).Error; err != nil {
 		return fmt.Errorf("write down an operation: %w", err)
 	}
 	return tx.Emit(ctx, sc, operationEvent(o.ID, o.TaskID, o.TopicID, operation.Idle))
+}
+
+// deadline is when an operation without a committed step is stalled; nil: never.
+func deadline(l operation.Limits, now time.Time) *time.Time {
+	if l.SilenceSeconds <= 0 {
+		return nil
+	}
+	at := now.Add(time.Duration(l.SilenceSeconds) * time.Second)
+	return &at
+}
+
+// StalledOperations returns operations of all workspaces that have committed no
+// step for as long as they may.
+func (r Reader) StalledOperations(ctx context.Context, limit int) ([]Operation, error) {
+	var rows []operationRow
+	err := r.db(ctx).Raw(`select * from operations where status in ('idle', 'running') and deadline_at < clock_timestamp() order by deadline_at limit ?`, limit).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("look for stalled operations: %w", err)
+	}
+	out := make([]Operation, len(rows))
+	for i, row := range rows {
+		out[i] = row.operation()
+	}
+	return out, nil
 }
 
 // Progress is what a step changes on its operation.
@@ -200,7 +225,8 @@ func (tx *Tx) Advance(ctx context.Context, sc access.Scope, operationID string, 
 		update operations set status = 'running', state = ?::jsonb, step_count = step_count + ?, model_calls = model_calls + ?, tool_calls = tool_calls + ?,
 		  input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cache_read_tokens = cache_read_tokens + ?,
 		  cache_write_tokens = cache_write_tokens + ?, reasoning_tokens = reasoning_tokens + ?, cost_usd = cost_usd + ?::numeric,
-		  started_at = coalesce(started_at, clock_timestamp()), last_step_at = clock_timestamp()
+		  started_at = coalesce(started_at, clock_timestamp()), last_step_at = clock_timestamp(),
+		  deadline_at = clock_timestamp() + (limits ->> 'silenceSeconds')::int * interval '1 second'
 		where workspace_id = ? and id = ? and status in ('idle', 'running')`,
 		string(p.State), p.Steps, p.ModelCalls, p.ToolCalls, p.Usage.InputTokens, p.Usage.OutputTokens, p.Usage.CacheReadTokens,
 		p.Usage.CacheWriteTokens, p.Usage.ReasoningTokens, p.Cost, sc.Workspace(), operationID)

@@ -35,7 +35,7 @@ var rows = []struct {
 // the tests of those statements hold.
 var bySQL = []string{
 	"agent_revisions", "agents", "audit", "events", "files", "goose_db_version", "idempotency_keys", "jobs", "memberships", "people",
-	"queue_epoch", "secrets", "sessions", "sign_in_links", "task_dependencies", "task_documents", "task_files", "tokens",
+	"queue_epoch", "secrets", "sessions", "sign_in_links", "slots", "task_dependencies", "task_documents", "task_files", "tokens",
 }
 
 // The migrations are the only way the schema comes to be, and the rows say the same.

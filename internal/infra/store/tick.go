@@ -163,9 +163,9 @@ func (tx *Tx) DispatchTick(ctx context.Context, sc access.Scope, tickID, topicID
 		`state = 'dispatched', topic_id = ?, dispatched_at = clock_timestamp(), reason = null`, topicID)
 }
 
-// QueueTick lets a tick wait for the task's open run to end.
-func (tx *Tx) QueueTick(ctx context.Context, sc access.Scope, tickID string) error {
-	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending}, `state = 'queued', reason = ?`, task.InFlight)
+// QueueTick lets a tick wait until what stands against it has passed.
+func (tx *Tx) QueueTick(ctx context.Context, sc access.Scope, tickID string, why task.Reason) error {
+	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending}, `state = 'queued', reason = ?`, why)
 }
 
 // EndTick ends a tick that opened no topic.
