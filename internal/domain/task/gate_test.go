@@ -13,11 +13,11 @@ import (
 )
 
 // order is the gate's list of docs/states.md, as far as its features have come:
-// checkpoint, concurrency and device_offline stand in it when theirs do.
+// checkpoint and device_offline stand in it when theirs do.
 var order = []Reason{
 	NotFound, Deleted, Ended, ModeChanged, RevisionChanged, NoInterval, NoPattern, IsPaused, WorkspacePaused, Maintenance,
 	AgentPaused, NoAgent, OutsideBounds, MaxExecutions, MaxTopics, ExcludedDate, OutsideActiveHours, DailyLimit, Blocked,
-	InFlight, WaitingForHuman, OverBudget,
+	InFlight, WaitingForHuman, OverBudget, Concurrency,
 }
 
 // scheduleOwn are the checks that a run by hand skips and says so.
@@ -64,6 +64,7 @@ var obstacles = map[Reason]func(*Facts){
 	InFlight:           func(f *Facts) { f.OpenTopicSeq = 7 },
 	WaitingForHuman:    func(f *Facts) { f.UrgentBrief = "B-1" },
 	OverBudget:         func(f *Facts) { f.BudgetSpent = "The day's budget is used up." },
+	Concurrency:        func(f *Facts) { f.SlotHeldBy = "T-9" },
 }
 
 func TestTheGateAsksInItsOrder(t *testing.T) {

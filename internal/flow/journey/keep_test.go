@@ -172,6 +172,23 @@ func TestTheHouseRepairsWhatIsMissing(t *testing.T) {
 			t.Errorf("ledger: %s", got)
 		}
 	})
+	t.Run("no tick that waits for its turn", func(t *testing.T) {
+		s := begin(t)
+		turn := task.Config{ConcurrencyKey: "mailbox"}
+		s.create(steer.NewTask{Instruction: "First.", Config: turn, Start: true})
+		second := s.create(steer.NewTask{Instruction: "Second.", Config: turn})
+		if started := s.run(second.ID); !started.Queued {
+			t.Fatalf("%+v", started)
+		}
+		s.sql(`update ticks set created_at = created_at - interval '1 minute'`)
+		missing, err := s.Store.MissingJobs(s.Context(), 10)
+		s.Must(err)
+		if len(missing) != 0 {
+			t.Errorf("missing: %+v", missing)
+		}
+		s.Drain()
+		s.is(second.ID, task.Paused, task.AwaitingReview)
+	})
 	t.Run("the start of what waited", func(t *testing.T) {
 		s := begin(t)
 		up := s.create(steer.NewTask{Instruction: "First."})

@@ -41,6 +41,8 @@ func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) 
 		{job.Tick, `select k.id::text as key, k.workspace_id as workspace, k.task_id as task, k.id as tick
 			from ticks k where k.state = 'queued' and k.created_at ` + settled + `
 			and not exists (select 1 from topics p where p.task_id = k.task_id and p.status = 'running')
+			and not exists (select 1 from tasks t join slots s on s.workspace_id = t.workspace_id and s.key = t.config ->> 'concurrencyKey'
+			  where t.id = k.task_id)
 			and not ` + fmt.Sprintf(openJob, "k.id::text") + ` limit ?`},
 		// What was in the backlog when the task that it waited for ended, is there
 		// untouched, and was never asked: an edge that was drawn later starts nothing.
