@@ -46,6 +46,9 @@ type State struct {
 	Busy bool
 	// Holidays are the dates of the stored calendars that the automation names.
 	Holidays Dates
+	// Quiet are the quiet hours of the task's workspace and agent. A caller may leave
+	// them out for a time that comes alone: the gate judges it as well.
+	Quiet []Quiet
 }
 
 // Row is a tick to write: one planned time, or several that follow each other and
@@ -148,7 +151,7 @@ func planSingle(s Spec, st State, now time.Time) Decision {
 		return Decision{}
 	}
 	row := Row{PlannedAt: st.NextPlanned, FireAt: fire, State: TickPending, First: st.NextPlanned, Last: st.NextPlanned, Count: 1}
-	if reason, ok := s.Refusal(st.NextPlanned, st.Holidays); !ok {
+	if reason, ok := s.Refusal(st.NextPlanned, st.Holidays, st.Quiet...); !ok {
 		row.State, row.Reason = TickSkipped, reason
 	} else if reason, lapsed := s.Lapsed(fire, now); lapsed {
 		row.State, row.Reason = TickMissed, reason
@@ -197,7 +200,7 @@ func planSeries(s Spec, st State, first, now time.Time) Decision {
 	if len(due) == planned && len(d.Rows) == 0 { // nothing new has come, the pending tick has its time
 		return d
 	}
-	judge(&s, due, st.Holidays, now)
+	judge(&s, due, st, now)
 	d.write(due, s.missed == MissedAll && st.Busy, now)
 	return d
 }
@@ -219,12 +222,12 @@ func (d *Decision) expireFar(s *Spec, taskID string, first, edge time.Time) (tim
 }
 
 // judge decides over due times, newest first, so that the newest win.
-func judge(s *Spec, due []dueTime, holidays Dates, now time.Time) {
+func judge(s *Spec, due []dueTime, st State, now time.Time) {
 	room := map[string]int{MissedLatest: 1, MissedAll: MaxCatchUp}[s.missed]
 	newest := true
 	for i := len(due) - 1; i >= 0; i-- {
 		t := &due[i]
-		if reason, ok := s.Refusal(t.at, holidays); !ok {
+		if reason, ok := s.Refusal(t.at, st.Holidays, st.Quiet...); !ok {
 			t.end = Verdict{TickSkipped, reason}
 			continue
 		}

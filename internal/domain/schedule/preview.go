@@ -30,11 +30,11 @@ type Forecast struct {
 // Preview lists the next n fires after an instant. Refused ones stay in the list
 // with their reason and count as one of the n: the list shows what the pattern says
 // and what the rules make of it.
-func Preview(s Spec, from time.Time, n int, holidays Dates) Forecast {
+func Preview(s Spec, from time.Time, n int, holidays Dates, quiet ...Quiet) Forecast {
 	f := Forecast{Items: []Item{}}
 	for _, fire := range s.NextN(from, n) {
 		local := fire.At.In(s.loc)
-		reason, _ := s.Refusal(fire.At, holidays)
+		reason, _ := s.Refusal(fire.At, holidays, quiet...)
 		f.Items = append(f.Items, Item{At: fire.At, Local: local.Format("2006-01-02T15:04:05-07:00"), Offset: local.Format("-07:00"), Note: fire.Note, Reason: reason})
 	}
 	if len(f.Items) > 0 && s.mode == Schedule && s.pattern.interval {

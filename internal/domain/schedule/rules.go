@@ -56,9 +56,20 @@ func parseRules(c *Conditions, e *Exclusions) (r rules, err error) {
 // the reason word and false, or "" and true. The planned time is judged, neither its
 // dispatch nor a late start, and where a clock change moved it, the instant it was
 // moved to. holidays are the dates of the calendars that the automation names, else
-// nil. The limits that need counts stand at their own places in the gate:
+// nil; quiet are the quiet hours around it, which are judged like its own active
+// hours. The limits that need counts stand at their own places in the gate:
 // ExecutionsUsedUp before the dates, DailyLimitReached after the hours.
-func (s Spec) Refusal(planned time.Time, holidays Dates) (reason string, ok bool) {
+func (s Spec) Refusal(planned time.Time, holidays Dates, quiet ...Quiet) (reason string, ok bool) {
+	if reason, ok := s.ownRefusal(planned, holidays); !ok {
+		return reason, false
+	}
+	if Hush(planned, quiet) != nil {
+		return ReasonOutsideActiveHours, false
+	}
+	return "", true
+}
+
+func (s Spec) ownRefusal(planned time.Time, holidays Dates) (reason string, ok bool) {
 	if !s.starts.IsZero() && planned.Before(s.starts) || !s.ends.IsZero() && planned.After(s.ends) {
 		return ReasonOutsideBounds, false
 	}
@@ -142,16 +153,21 @@ func NewDates(dates []string, ranges []DateRange) (Dates, error) {
 			return nil, err
 		}
 	}
+	return merged(set), nil
+}
+
+// merged sorts spans, in place, and joins those that touch.
+func merged(set Dates) Dates {
 	slices.SortFunc(set, func(a, b dateSpan) int { return int(a.first - b.first) })
-	merged := set[:0]
+	out := set[:0]
 	for _, span := range set {
-		if n := len(merged); n > 0 && span.first <= merged[n-1].last+1 {
-			merged[n-1].last = max(merged[n-1].last, span.last)
+		if n := len(out); n > 0 && span.first <= out[n-1].last+1 {
+			out[n-1].last = max(out[n-1].last, span.last)
 			continue
 		}
-		merged = append(merged, span)
+		out = append(out, span)
 	}
-	return merged, nil
+	return out
 }
 
 func (d Dates) has(date int64) bool {
