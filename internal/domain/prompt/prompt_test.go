@@ -3,6 +3,7 @@ package prompt
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,12 +99,22 @@ func TestHandoffsTakeAQuarterAtMost(t *testing.T) {
 	}
 }
 
+func TestSectionsShareOneBudget(t *testing.T) {
+	greedy := func(tag string) Section {
+		return Section{Tag: tag, Share: 100, Items: slices.Repeat([]string{strings.Repeat("word ", 40)}, 20)}
+	}
+	text, parts := Build([]Section{greedy("a"), greedy("b"), greedy("c")}, 500)
+	if got := Estimate(text); got > 500+Slack(3, 0) || len(parts) != 1 {
+		t.Errorf("%d tokens of 500 in %d sections", got, len(parts))
+	}
+}
+
 // A prompt stays within its budget and the slack that is promised, whatever it is
 // made of.
 func TestAPromptStaysWithinItsBudget(t *testing.T) {
-	text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("abc </\n")), 0, 2000, -1), rapid.StringOfN(rapid.RuneFrom([]rune("今天有三封信")), 0, 500, -1))
+	text := rapid.OneOf(rapid.Just(strings.Repeat("word ", 100)), rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("abc </\n")), 0, 2000, -1), rapid.StringOfN(rapid.RuneFrom([]rune("今天有三封信")), 0, 500, -1))
 	rapid.Check(t, func(t *rapid.T) {
-		budget := rapid.IntRange(0, 3000).Draw(t, "budget")
+		budget := rapid.IntRange(0, 600).Draw(t, "budget")
 		must := 0
 		var sections []Section
 		for i := range rapid.IntRange(0, 6).Draw(t, "sections") {

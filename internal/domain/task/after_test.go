@@ -159,6 +159,7 @@ func TestTheEndOfATopic(t *testing.T) {
 		{"checkpoint requested", running(hourly), done.from(topic.Schedule).wishes(operation.Wishes{Checkpoint: true}), topic.Completed, "paused(checkpoint_requested)", 0, "decision/urgent/checkpoint"},
 		{"checkpoint requested wins over after", running(checkpointAfter), done.wishes(operation.Wishes{Checkpoint: true}), topic.Completed, "paused(checkpoint_requested)", 0, "decision/urgent/checkpoint"},
 		{"checkpoint after the last execution", running(checkpointAfter, hourly, lastExecution), done.from(topic.Schedule), topic.Completed, "paused(checkpoint_after)", 0, "decision/urgent/checkpoint"},
+		{"checkpoint requested in the last execution", running(hourly, lastExecution), done.from(topic.Schedule).wishes(operation.Wishes{Checkpoint: true}), topic.Completed, "paused(checkpoint_requested)", 0, "decision/urgent/checkpoint"},
 		// an agent's other wishes
 		{"wish to complete, review", running(beats), done.from(topic.Heartbeat).wishes(operation.Wishes{Complete: true}), topic.Completed, "paused(awaiting_review)", 0, "result/normal/result"},
 		{"wish to complete, auto", running(beats, auto), done.from(topic.Heartbeat).wishes(operation.Wishes{Complete: true}), topic.Completed, "completed(agent_request)", 0, ""},
@@ -174,6 +175,7 @@ func TestTheEndOfATopic(t *testing.T) {
 		{"last execution: budget", running(hourly, lastExecution), costLimit.from(topic.Schedule).spent(), topic.Completed, "completed(bounds_used_up)", 0, "decision/normal/budget"},
 		{"last execution of a heartbeat", running(beats, lastExecution), done.from(topic.Heartbeat), topic.Completed, "completed(bounds_used_up)", 0, ""},
 		{"a run by hand is no execution", running(hourly, func(t *Task) { t.Automation.MaxExecutions, t.Executions = 3, 2 }), done, topic.Completed, "scheduled(done)", 0, ""},
+		{"last execution, and the agent says that it is done", running(hourly, auto, lastExecution), done.from(topic.Schedule).wishes(operation.Wishes{Complete: true}), topic.Completed, "completed(agent_request)", 0, ""},
 		{"the last allowed run", running(hourly, maxRuns(7)), done.from(topic.Schedule), topic.Completed, "completed(max_topics)", 0, ""},
 		{"the last allowed run, by hand", running(beats, maxRuns(7)), failed, topic.Failed, "completed(max_topics)", 0, errorCard},
 		{"one-off with its last allowed run", running(maxRuns(7)), done, topic.Completed, "paused(awaiting_review)", 0, "result/normal/result"},
@@ -200,6 +202,7 @@ func TestTheEndOfATopic(t *testing.T) {
 		{"completed by a person: done", running(becomes(Completed)), done, topic.Completed, stays, 0, ""},
 		{"running another topic", running(func(t *Task) { t.CurrentTopicID = &agent }), failed, topic.Failed, stays, 0, errorCard},
 		{"deleted: done", running(deleted), done, topic.Completed, stays, 0, ""},
+		{"deleted, whatever its status says", running(deleted, becomes(Running)), done, topic.Completed, stays, 0, ""},
 		{"deleted: error tells nobody", running(deleted), failed, topic.Failed, stays, 0, ""},
 		{"deleted: waiting asks nobody", running(deleted), waitsHuman, topic.Running, stays, 0, ""},
 	} {
