@@ -43,6 +43,9 @@ describe('what an event makes stale', () => {
   it.each([
     ['a task, its own page', 'task.changed', { kind: 'task', id }, {}, ['task', 'T-1'], true],
     ['… and what hangs on it', 'task.changed', { kind: 'task', id }, {}, ['task', 'T-1', 'why'], true],
+    ['… not its comments', 'task.changed', { kind: 'task', id }, {}, ['task', 'T-1', 'comments'], false],
+    ['… unless it is about one', 'task.changed', { kind: 'task', id }, { commentId: 'c' }, ['task', 'T-1', 'comments'], true],
+    ['… or a document', 'task.changed', { kind: 'task', id }, { documentId: 'd' }, ['task', 'T-1', 'documents'], true],
     ['… not another one’s page', 'task.changed', { kind: 'task', id }, {}, ['task', 'T-2'], false],
     ['… the page of one not fetched yet', 'task.changed', { kind: 'task', id }, {}, ['task', 'T-3'], true],
     ['… the lists', 'task.created', { kind: 'task', id }, {}, ['tasks', { status: 'paused' }], true],

@@ -1,7 +1,10 @@
 import type { StreamEvent } from './stream'
 
-/** What an event makes stale: all queries of a kind, or those of one thing. */
-export type Stale = { kind: string; id?: string }
+/**
+ * What an event makes stale: all queries of a kind, those of one thing, or only
+ * some parts of it; `self` is the thing without its parts.
+ */
+export type Stale = { kind: string; id?: string; parts?: string[] }
 
 const whole = (...kinds: string[]): Stale[] => kinds.map((kind) => ({ kind }))
 
@@ -19,23 +22,26 @@ export function staleBy(event: StreamEvent): Stale[] | null {
   const { id } = event.subject
   // Events of things that hang on a task or a topic say which, where they can;
   // where they do not, every open page of that kind looks again.
-  const task: Stale = { kind: 'task', id: text(event.payload?.taskId) }
+  const task = (...parts: string[]): Stale => ({ kind: 'task', id: text(event.payload?.taskId), parts })
   const topic: Stale = { kind: 'topic', id: text(event.payload?.topicId) }
 
   switch (kind) {
     case 'task':
-      return [{ kind: 'task', id }, ...whole('tasks')]
+      if (event.payload?.commentId) return [{ kind: 'task', id, parts: ['self', 'comments'] }]
+      if (event.payload?.documentId) return [{ kind: 'task', id, parts: ['self', 'documents'] }]
+      return [{ kind: 'task', id, parts: ['self', 'why'] }, ...whole('tasks')]
     case 'tick':
-      return [task, ...whole('ticks', 'tasks')]
+      return [task('self', 'why', 'ticks'), ...whole('ticks', 'tasks')]
     case 'topic':
-      return [{ kind: 'topic', id }, task, ...whole('operations', 'tasks')]
+      // A run that begins takes up the comments.
+      return [{ kind: 'topic', id }, task('self', 'why', 'ticks', 'topics', 'comments'), ...whole('operations', 'tasks')]
     case 'operation':
-      return [{ kind: 'operation', id }, topic, task, ...whole('operations')]
+      return [{ kind: 'operation', id }, topic, task('topics', 'why'), ...whole('operations')]
     case 'step':
       if (what === 'delta') return []
       return [{ kind: 'operation', id: text(event.payload?.operationId) ?? (event.subject.kind === 'operation' ? id : undefined) }, topic]
     case 'brief':
-      return [{ kind: 'brief', id }, task, ...whole('briefs')]
+      return [{ kind: 'brief', id }, task('self', 'why', 'comments'), ...whole('briefs')]
     case 'document':
       return [{ kind: 'document', id }, ...whole('documents')]
     case 'agent':
@@ -58,8 +64,9 @@ export function staleBy(event: StreamEvent): Stale[] | null {
  * means look again.
  */
 export function touches(stale: Stale, queryKey: readonly unknown[], idOf: (kind: string, ref: string) => string | undefined): boolean {
-  const [kind, ref] = queryKey
+  const [kind, ref, part = 'self'] = queryKey
   if (kind !== stale.kind) return false
+  if (stale.parts && !stale.parts.includes(part as string)) return false
   if (stale.id === undefined || typeof ref !== 'string') return true
   if (ref.toLowerCase() === stale.id.toLowerCase()) return true
   if (kind !== 'task' && kind !== 'brief') return false // addressed by id only

@@ -56,8 +56,8 @@ export const reasonsEn = {
   poison: 'It failed in a way that no retry mends.',
   outcome_unknown: 'Whether it happened is not known.',
   // ends of operations
-  done: 'It was finished.',
-  error: 'An error ended it.',
+  done: 'Its last run was finished.',
+  error: 'An error ended its run.',
   max_steps: 'It reached its limit of steps.',
   cost_limit: 'It reached its limit of tokens or money.',
   token_limit: 'It reached its limit of tokens.',

@@ -107,6 +107,7 @@ function Edit({ saved }: { saved: Task }) {
   const agents = useQuery(agentsQuery).data ?? []
   // The task as it was when the form opened: an event must not pull it away.
   const [task] = useState(saved)
+  const [base, setBase] = useState(saved.version)
   const ref = task.identifier
   const save = useMutation({
     mutationFn: (values: TaskValues) =>
@@ -120,7 +121,9 @@ function Edit({ saved }: { saved: Task }) {
         maxTopics: values.maxTopics,
         config: configOf(values, task.config),
         ...(values.assigneeAgent && values.assigneeAgent !== task.assigneeAgent ? { assigneeAgent: values.assigneeAgent } : {}),
-      }, saved.version),
+      }, base),
+    // Saved by somebody else meanwhile: said once, and the next save is on top of it.
+    onError: () => setBase(saved.version),
     onSuccess: async (after) => {
       client.setQueryData(taskQuery(ref).queryKey, after)
       void client.invalidateQueries({ queryKey: ['tasks'] })

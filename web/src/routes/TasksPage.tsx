@@ -38,7 +38,7 @@ export function TasksPage() {
   const create = mayOperate(me) && <Link to={to.newTask()} className={buttonClass({ look: 'primary' })}><Icon name="plus" /><span>{t.app.newTask}</span></Link>
   const filtered = Object.values(filters).some(Boolean)
   return (
-    <Page title={t.tasks.title} actions={create}>
+    <Page title={t.tasks.title}>
       <Filters filters={filters} onChange={change} />
       <Panel flush>
         <Answer query={query} bones={<Bones rows={8} height={50} />}>

@@ -94,7 +94,7 @@ function Decide({ mayResolve }: { mayResolve: boolean }) {
     <Panel flush title={t.today.decide} count={waiting?.count || undefined} aside={waiting && waiting.count > shownBriefs ? <Link to={to.inbox()}>{t.today.allInInbox(waiting.count)}</Link> : undefined}>
       <Answer query={query} bones={<Bones rows={2} height={120} />}>
         {(data) => {
-          const briefs = [...itemsOf(data)].sort((a, b) => order[a.type] - order[b.type] || b.updatedAt.localeCompare(a.updatedAt))
+          const briefs = [...itemsOf(data)].sort((a, b) => order[a.type] - order[b.type] || b.createdAt.localeCompare(a.createdAt))
           if (briefs.length === 0) return <Empty icon="check" title={t.today.decideEmpty} />
           return <Rows label={t.today.decide}>{briefs.slice(0, shownBriefs).map((brief) => <RowItem key={brief.id}><BriefCard brief={brief} compact mayResolve={mayResolve} /></RowItem>)}</Rows>
         }}

@@ -2,17 +2,20 @@ import { useT } from '@/i18n'
 import { to } from '@/places'
 import { Button, buttonClass } from '@/ui/Button'
 import { Link } from '@/ui/Link'
+import { Page } from '@/ui/Page'
 import { Panel } from '@/ui/Panel'
 import { Empty } from '@/ui/States'
 
 export function NotFound() {
   const t = useT()
   return (
+    <Page title={t.app.notFound.title}>
     <Panel>
-      <Empty icon="search" title={t.app.notFound.title} hint={t.app.notFound.hint}>
+      <Empty icon="search" title={t.app.notFound.hint}>
         <Link to={to.today()} className={buttonClass()}>{t.app.notFound.back}</Link>
       </Empty>
     </Panel>
+    </Page>
   )
 }
 

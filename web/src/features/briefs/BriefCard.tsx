@@ -33,7 +33,7 @@ export function BriefCard({ brief, mayResolve, compact, onResolved }: Props) {
         {brief.priority === 'urgent' && brief.type !== 'error' && <Badge tone="bad">{t.briefs.priorities.urgent}</Badge>}
         {brief.count > 1 && <Badge>{t.briefs.times(brief.count)}</Badge>}
         <span className={styles.ref}>{brief.number}</span>
-        <span className={styles.when}><When at={brief.updatedAt} ago /></span>
+        <span className={styles.when}><When at={brief.createdAt} ago /></span>
       </div>
       <h3 id={`brief-${brief.id}`} className={styles.title}>
         {compact ? <Link to={to.brief(brief.number)}>{brief.title}</Link> : brief.title}

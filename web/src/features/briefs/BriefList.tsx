@@ -30,7 +30,7 @@ export function BriefList({ briefs, selected, query }: { briefs: Brief[]; select
                   {brief.task && <span>{brief.task}</span>}
                   {brief.count > 1 && <span>{t.briefs.times(brief.count)}</span>}
                   {brief.priority === 'urgent' && <span className={styles.urgent}>{t.briefs.priorities.urgent}</span>}
-                  <span className={styles.when}><When at={brief.updatedAt} ago /></span>
+                  <span className={styles.when}><When at={brief.createdAt} ago /></span>
                 </span>
               </span>
             </Link>

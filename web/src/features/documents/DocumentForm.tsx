@@ -44,7 +44,7 @@ export function DocumentForm({ doc, busy, error, onSubmit, onCancel }: Props) {
           {!doc && <Field label={t.documents.kind}>{(w) => <Select {...w} value={kind} options={kinds.map((k) => [k, t.documents.kinds[k]] as const)} onPick={setKind} />}</Field>}
         </div>
         <div className={styles.bar}>
-          <Segments label={t.documents.content} value={mode} options={[['write', t.documents.write], ['preview', t.documents.preview]]} onPick={setMode} />
+          <Segments label={t.documents.view} value={mode} options={[['write', t.documents.write], ['preview', t.documents.preview]]} onPick={setMode} />
         </div>
         {mode === 'write' ? (
           <Field label={<span className="visually-hidden">{t.documents.content}</span>} error={problem?.field('content')}>

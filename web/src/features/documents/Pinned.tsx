@@ -43,11 +43,14 @@ export function DocumentPicker({ picked, onToggle }: { picked: ReadonlySet<strin
   )
 }
 
+const shownFirst = 8
+
 /** The documents that are part of a task's every prompt. */
 export function Pinned({ task, mayWrite }: { task: string; mayWrite: boolean }) {
   const { t, lang } = useLocale()
   const client = useQueryClient()
   const [open, setOpen] = useState(false)
+  const [all, setAll] = useState(false)
   const query = useQuery(pinnedQuery(task))
   const change = useMutation({
     mutationFn: ({ doc, on }: { doc: string; on: boolean }) => (on ? pinDocument(task, doc) : unpinDocument(task, doc)),
@@ -61,7 +64,7 @@ export function Pinned({ task, mayWrite }: { task: string; mayWrite: boolean }) 
           <>
             {documents.length === 0 && <Nothing>{t.documents.pinnedEmpty}</Nothing>}
             <ul className={rows.rows}>
-              {documents.map((doc) => (
+              {documents.slice(0, all ? undefined : shownFirst).map((doc) => (
                 <li key={doc.id} className={rows.row}>
                   <div className={styles.pinned}>
                     <Link to={to.document(doc.id)}>{doc.title}</Link>
@@ -71,6 +74,7 @@ export function Pinned({ task, mayWrite }: { task: string; mayWrite: boolean }) 
                 </li>
               ))}
             </ul>
+            {!all && documents.length > shownFirst && <div className={styles.add}><Button small look="quiet" onClick={() => setAll(true)}>{t.documents.showAll(documents.length)}</Button></div>}
             {mayWrite && <div className={styles.add}><Button small look="quiet" icon="pin" onClick={() => setOpen(true)}>{t.documents.pin}</Button></div>}
             {open && (
               <Dialog title={t.documents.pin} onClose={() => setOpen(false)} wide>

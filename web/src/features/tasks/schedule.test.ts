@@ -4,6 +4,7 @@ import { en } from '@/i18n/en'
 import { zhCN } from '@/i18n/zh-CN'
 import { type Draft, draftOf, plannedBy, startSentence } from './automation'
 import { cronSentence } from './cron'
+import { folded } from './fold'
 
 const english: Locale = { lang: 'en', zone: 'Europe/Berlin', t: en }
 const chinese: Locale = { lang: 'zh-CN', zone: 'Asia/Shanghai', t: zhCN }
@@ -76,5 +77,14 @@ describe('what a filled form means', () => {
   it('another mode does not inherit the settings of the one before', () => {
     const open = draftOf({ automation: { mode: 'heartbeat', intervalSeconds: 600, jitterSeconds: 5 } }, 'UTC', now)
     expect(JSON.parse(JSON.stringify(plannedBy({ ...open, mode: 'schedule', pattern: '0 7 * * *', zone: 'UTC' }, 'UTC', now)))).toEqual({ automation: { mode: 'schedule', pattern: '0 7 * * *', timezone: 'UTC' }, startAt: null })
+  })
+})
+
+describe('the ledger', () => {
+  const tick = (state: 'ran' | 'skipped' | 'missed', reason: string | null, topicId: string | null = null) => ({ state, reason, topicId, origin: 'heartbeat' as const })
+  it('tells once what happened again and again', () => {
+    const waits = tick('skipped', 'waiting_for_human')
+    const ran = tick('ran', null, 'x')
+    expect(folded([waits, waits, ran, ran, waits, tick('skipped', 'budget'), tick('missed', 'budget')]).map((g) => g.length)).toEqual([2, 1, 1, 1, 1, 1])
   })
 })

@@ -11,6 +11,7 @@ import { Disclosure } from '@/ui/Disclosure'
 import { Icon, type IconName } from '@/ui/Icon'
 import { Markdown } from '@/ui/Markdown'
 import { Nothing } from '@/ui/States'
+import { counted, gist } from './calls'
 import styles from './Conversation.module.css'
 
 const icons: Record<Message['role'], IconName> = { system: 'gear', user: 'list', assistant: 'light', tool: 'loop' }
@@ -26,7 +27,7 @@ export function Conversation({ topic, open, lastStep }: { topic: string; open: s
       {(messages) =>
         messages.length === 0 && !writing ? <Nothing>{t.topics.conversationEmpty}</Nothing> : (
           <ol className={styles.talk}>
-            {messages.map((message) => <li key={message.id}><Said message={message} results={messages} /></li>)}
+            {messages.map((message) => <li key={message.id} className={message.role === 'tool' ? styles.close : undefined}><Said message={message} results={messages} /></li>)}
             {writing && (
               <li className={cx(styles.said, styles.assistant)}>
                 <Head role="assistant" label={writing.text ? t.topics.writing : t.topics.thinking} />
@@ -48,10 +49,10 @@ function Head({ role, label }: { role: Message['role']; label?: string }) {
 function Said({ message, results }: { message: Message; results: Message[] }) {
   const t = useT()
   if (message.role === 'tool') {
-    const call = results.flatMap((m) => m.toolCalls ?? []).find((c) => c.id === message.toolCallId)
+    const call = results.flatMap((m) => m.toolCalls).find((c) => c.id === message.toolCallId)
     return (
       <div className={cx(styles.said, styles.tool)}>
-        <Disclosure summary={<>{call?.name ?? t.topics.roles.tool} {message.isError && <Badge tone="bad">{t.topics.toolFailed}</Badge>}</>}>
+        <Disclosure summary={<><code>{call?.name ?? t.topics.roles.tool}</code> {call && <span className={styles.gist}>{gist(call.arguments)}</span>} {message.isError && <Badge tone="bad">{t.topics.toolFailed}</Badge>}</>}>
           <div className={styles.pair}>
             {call && <div><h4>{t.topics.arguments}</h4><Code text={pretty(call.arguments)} /></div>}
             <div><h4>{t.topics.result}</h4><Code text={pretty(message.content)} /></div>
@@ -69,12 +70,14 @@ function Said({ message, results }: { message: Message; results: Message[] }) {
       </div>
     )
   }
+  // Calls that have been answered stand below with their results.
+  const open = message.toolCalls.filter((call) => !results.some((m) => m.toolCallId === call.id))
   return (
     <div className={cx(styles.said, styles.assistant)}>
       <Head role="assistant" label={message.model ?? undefined} />
       {message.reasoning && <Disclosure summary={t.topics.thinking}><Markdown small text={message.reasoning} /></Disclosure>}
       {message.content && <Markdown text={message.content} />}
-      {!!message.toolCalls?.length && <div className={styles.calls}>{message.toolCalls.map((call) => <Badge key={call.id} icon="loop">{call.name}</Badge>)}</div>}
+      {open.length > 0 && <div className={styles.calls}>{counted(open).map((name) => <Badge key={name} icon="loop">{name}</Badge>)}</div>}
     </div>
   )
 }

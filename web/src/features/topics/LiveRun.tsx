@@ -9,6 +9,7 @@ import { Badge } from '@/ui/Badge'
 import { excerpt } from '@/ui/Markdown'
 import { Bones } from '@/ui/States'
 import { Took } from '@/ui/When'
+import { counted } from './calls'
 import styles from './LiveRun.module.css'
 import { isOpen } from './looks'
 import { OperationBadge } from './RunStatus'
@@ -78,7 +79,8 @@ function StepLine({ step }: { step: Step }) {
       <div className={styles.what}>
         <span className={styles.head}>
           <strong>{t.topics.kinds[step.kind] ?? step.kind}</strong>
-          {step.toolCalls.map((call) => <Badge key={call.id} tone={call.isError ? 'bad' : 'neutral'}>{call.name}</Badge>)}
+          {step.kind === 'tools' && counted(step.toolCalls).map((name) => <Badge key={name}>{name}</Badge>)}
+          {step.toolCalls.some((call) => call.isError) && <Badge tone="bad">{t.topics.toolFailed}</Badge>}
           <span className={styles.numbers}>
             {tokens > 0 && t.today.tokens(count(lang, tokens))}
             {tokens > 0 && step.costUsd !== null && <> · {money(lang, step.costUsd)}</>}

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { stepsQuery } from '@/api/runs'
-import type { Operation, Step } from '@/api/types'
+import type { Operation, Step, Usage } from '@/api/types'
 import { lookup, useLocale } from '@/i18n'
 import { count, money } from '@/i18n/format'
 import { Answer } from '@/ui/Answer'
 import { Word } from '@/ui/Code'
 import { Nothing } from '@/ui/States'
 import { Took } from '@/ui/When'
+import { counted } from './calls'
 import { OperationBadge } from './RunStatus'
 import styles from './Steps.module.css'
 
@@ -14,7 +15,6 @@ import styles from './Steps.module.css'
 export function Steps({ operation, many }: { operation: Operation; many: boolean }) {
   const { t, lang } = useLocale()
   const query = useQuery(stepsQuery(operation.id))
-  const { usage } = operation
   const reason = operation.reasonDetail ?? operation.completionReason
   return (
     <div className={styles.operation}>
@@ -27,43 +27,45 @@ export function Steps({ operation, many }: { operation: Operation; many: boolean
       {operation.error && <p className={styles.error}>{operation.error}</p>}
       <Answer query={query}>
         {(steps) => steps.length === 0 ? <Nothing>{t.topics.stepsEmpty}</Nothing> : (
-          <div className={styles.scroll} tabIndex={0} role="region" aria-label={t.topics.steps}>
-            <table className={styles.table}>
-              <thead>
-                <tr><th>#</th><th>{t.topics.stepKind}</th><th className={styles.n}>{t.topics.tokensIn}</th><th className={styles.n}>{t.topics.tokensOut}</th><th className={styles.n}>{t.topics.cost}</th><th className={styles.n}>{t.topics.took}</th></tr>
-              </thead>
-              <tbody>{steps.map((step) => <StepRow key={step.seq} step={step} />)}</tbody>
-              <tfoot>
-                <tr>
-                  <td /><td>{t.topics.stepCount(steps.length)}</td>
-                  <td className={styles.n}>{count(lang, usage.inputTokens)}</td><td className={styles.n}>{count(lang, usage.outputTokens)}</td>
-                  <td className={styles.n}>{money(lang, operation.costUsd)}</td><td className={styles.n}><Took from={operation.startedAt} to={operation.completedAt} /></td>
-                </tr>
-              </tfoot>
-            </table>
-          </div>
+          <>
+            <ol className={styles.steps}>{steps.map((step) => <StepRow key={step.seq} step={step} />)}</ol>
+            <p className={styles.sum}>
+              <strong>{t.topics.stepCount(steps.length)}</strong>
+              <span><Tokens usage={operation.usage} /></span>
+              <span title={operation.costUsd === null ? t.common.unknownCost : undefined}>{money(lang, operation.costUsd)}</span>
+              <span><Took from={operation.startedAt} to={operation.completedAt} /></span>
+            </p>
+          </>
         )}
       </Answer>
     </div>
   )
 }
 
+function Tokens({ usage, estimated }: { usage: Usage; estimated?: boolean }) {
+  const { t, lang } = useLocale()
+  const about = estimated ? '≈' : ''
+  const title = [estimated && t.topics.estimated, usage.cacheReadTokens > 0 && t.topics.cached(count(lang, usage.cacheReadTokens))].filter(Boolean).join('; ')
+  return <span title={title || undefined}>{t.topics.inOut(about + count(lang, usage.inputTokens), about + count(lang, usage.outputTokens))}</span>
+}
+
 function StepRow({ step }: { step: Step }) {
   const { t, lang } = useLocale()
-  const { usage } = step
-  const isModel = step.kind === 'model'
   return (
-    <tr>
-      <td>{step.seq}</td>
-      <td>
-        {t.topics.kinds[step.kind] ?? step.kind}
-        {step.toolCalls.length > 0 && <span className={styles.tools}>{step.toolCalls.map((c) => c.name).join(', ')}</span>}
-        {step.error && <span className={styles.error}> {step.error}</span>}
-      </td>
-      <td className={styles.n} title={usage.cacheReadTokens > 0 ? t.topics.cached(count(lang, usage.cacheReadTokens)) : undefined}>{isModel ? count(lang, usage.inputTokens) : ''}</td>
-      <td className={styles.n} title={step.estimated ? t.topics.estimated : undefined}>{isModel ? `${step.estimated ? '≈ ' : ''}${count(lang, usage.outputTokens)}` : ''}</td>
-      <td className={styles.n} title={step.costUsd === null ? t.common.unknownCost : undefined}>{isModel ? money(lang, step.costUsd) : ''}</td>
-      <td className={styles.n}><Took from={step.startedAt} to={step.completedAt} /></td>
-    </tr>
+    <li>
+      <span className={styles.seq}>{step.seq}</span>
+      <div className={styles.what}>
+        <span>
+          {t.topics.kinds[step.kind] ?? step.kind}
+          {step.kind === 'tools' && <span className={styles.tools}>{counted(step.toolCalls).join(', ')}</span>}
+        </span>
+        {step.error && <span className={styles.error}>{step.error}</span>}
+        <span className={styles.numbers}>
+          {step.kind === 'model' && <Tokens usage={step.usage} estimated={step.estimated} />}
+          {step.kind === 'model' && <span title={step.costUsd === null ? t.common.unknownCost : undefined}>{money(lang, step.costUsd)}</span>}
+          <Took from={step.startedAt} to={step.completedAt} />
+        </span>
+      </div>
+    </li>
   )
 }
