@@ -28,6 +28,7 @@ type table struct {
 	extends int
 	epoch   string
 	renewed int
+	relayed func() // after jobs were marked as sent
 }
 
 func (t *table) RelayJobs(_ context.Context, allow []job.Allowance, _ string, _ time.Duration) ([]job.Sent, error) {
@@ -52,6 +53,9 @@ func (t *table) RelayJobs(_ context.Context, allow []job.Allowance, _ string, _ 
 			out = append(out, s)
 			return true
 		})
+	}
+	if len(out) > 0 && t.relayed != nil {
+		t.relayed()
 	}
 	return out, nil
 }
@@ -193,17 +197,20 @@ func TestTheAllowanceFollowsTheFreeSlots(t *testing.T) {
 	close(release)
 }
 
-func TestAFailedEnqueuePutsTheRowsBack(t *testing.T) {
+func TestAFailedEnqueuePutsTheRowsBackAtOnce(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartMini(t)
 	rows := newTable(job.Fast, 0)
 	run(t, s.URL(), rows, nil, func(s job.Sent) { rows.claim(s) })
 	until(t, "the first epoch", func() (ok bool) { rows.look(func() { ok = rows.renewed == 1 }); return ok })
-	s.Kill()
-	rows.look(func() { rows.due = append(rows.due, job.Sent{ID: 1, Queue: job.Fast}) })
-	time.Sleep(200 * time.Millisecond)
+	rows.look(func() {
+		rows.relayed = s.Kill // between the commit and the first message
+		rows.due = append(rows.due, job.Sent{ID: 1, Queue: job.Fast}, job.Sent{ID: 2, Queue: job.Fast})
+	})
+	until(t, "the hand-back, with Redis away", func() (ok bool) { rows.look(func() { ok = len(rows.unsent) == 2 }); return ok })
+	rows.look(func() { rows.relayed = nil })
 	s.Start()
-	until(t, "the job", func() (ok bool) { rows.look(func() { ok = len(rows.due) == 0 && len(rows.sent) == 0 }); return ok })
+	until(t, "the jobs", func() (ok bool) { rows.look(func() { ok = len(rows.due) == 0 && len(rows.sent) == 0 }); return ok })
 }
 
 func TestAWipedRedisGetsANewEpochAndWhatWasSentAgain(t *testing.T) {
