@@ -147,6 +147,7 @@ func (p *parts) wireWorker(launcher *launch.Launcher, steerer *steer.Steerer, me
 	handlers := map[string]worker.Handler{
 		job.Tick.Name:      {Run: launcher.Tick},
 		job.Unlock.Name:    {Run: launcher.Unlock},
+		job.Stop.Name:      {Run: steerer.StopRuns},
 		job.Step.Name:      {Run: runs.Step, Ending: runs.GiveUp},
 		job.Settle.Name:    {Run: ends.Settle},
 		job.Handoff.Name:   {Run: ends.Handoff, Ending: ends.GiveUp},

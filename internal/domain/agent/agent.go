@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 )
 
 // Profile is what an agent is. A revision holds one and never changes.
@@ -48,6 +49,8 @@ type Agent struct {
 	Digest                                   string
 	Profile                                  Profile
 	PausedAt                                 *time.Time
+	PauseNote                                string
+	QuietHours                               *schedule.QuietHours // nil: none
 	DisabledAt                               *time.Time
 	Version                                  int64
 	CreatedAt, UpdatedAt                     time.Time

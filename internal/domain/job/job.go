@@ -77,6 +77,9 @@ var (
 	Handoff = Kind{"handoff", Operations, 3, 10 * time.Minute}
 	// Unlock: a task has ended; start what waited only for it; flow/launch. Key: the task.
 	Unlock = Kind{"unlock", Fast, 100, time.Minute}
+	// Stop: a person stopped a workspace; flow/steer interrupts what runs in it, each
+	// run under its task's lock. Key: the workspace.
+	Stop = Kind{"stop", Fast, 100, 5 * time.Minute}
 	// Reconcile: prove the invariants and repair what breaks them; flow/tick.
 	// Key: "all"; it posts itself anew.
 	Reconcile = Kind{"reconcile", Housekeeping, 1000, 5 * time.Minute}
@@ -86,7 +89,7 @@ var (
 )
 
 // Kinds lists every kind.
-var Kinds = []Kind{Tick, Step, Settle, Handoff, Unlock, Reconcile, Retention}
+var Kinds = []Kind{Tick, Step, Settle, Handoff, Unlock, Stop, Reconcile, Retention}
 
 // IDs is the body of a job. It never changes after the post.
 type IDs struct {

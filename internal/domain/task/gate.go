@@ -20,10 +20,19 @@ type Facts struct {
 	ScheduleRefusal Reason
 	RanToday        int // scheduled runs on the planned time's date, in the schedule's zone
 
+	// Quiet says, in words, which quiet hours of workspace or agent cover the planned
+	// time: "" when none do. QuietUntil is when they end, nil when they do not.
+	Quiet      string
+	QuietUntil *time.Time
+
 	WorkspacePaused bool
+	WorkspaceNote   string // why it is paused
 	Maintenance     bool
+	MaintenanceNote string
 	AgentMissing    bool // the agent, assigned or the workspace's default, is disabled or gone
 	AgentPaused     bool
+	AgentName       string
+	AgentNote       string     // why it is paused
 	OpenTopicSeq    int        // of the open run; 0 when none is open
 	OpenSince       *time.Time // when it began
 	BlockedBy       []string   // identifiers of tasks whose end it waits for
@@ -69,9 +78,19 @@ var checks = []check{
 	{IsPaused, false, false, func(f Facts) string {
 		return when(f.Task.Status == Paused, "The task is paused (%s).", f.Task.StatusReason)
 	}},
-	{WorkspacePaused, false, true, func(f Facts) string { return when(f.WorkspacePaused, "The workspace is paused.") }},
-	{Maintenance, false, true, func(f Facts) string { return when(f.Maintenance, "The workspace is in maintenance.") }},
-	{AgentPaused, false, true, func(f Facts) string { return when(f.AgentPaused, "The task's agent is paused.") }},
+	{WorkspacePaused, false, true, func(f Facts) string {
+		return when(f.WorkspacePaused, "The workspace is paused%s", noted(f.WorkspaceNote))
+	}},
+	{Maintenance, false, true, func(f Facts) string {
+		return when(f.Maintenance, "The workspace is in maintenance%s", noted(f.MaintenanceNote))
+	}},
+	{AgentPaused, false, true, func(f Facts) string {
+		who := "The task's agent"
+		if f.AgentName != "" {
+			who = "The agent " + f.AgentName
+		}
+		return when(f.AgentPaused, "%s is paused%s", who, noted(f.AgentNote))
+	}},
 	{NoAgent, false, true, func(f Facts) string {
 		return when(f.AgentMissing || f.Task.AssigneeAgentID == nil && f.Task.AssigneeUserID != nil, "No agent is assigned that could run it.")
 	}},
@@ -85,7 +104,12 @@ var checks = []check{
 		return when(m != nil && f.Task.TotalTopics >= *m, "The task has used its %d runs in all.", deref(m))
 	}},
 	{ExcludedDate, true, true, scheduleRefuses(ExcludedDate, "The date is excluded.")},
-	{OutsideActiveHours, true, true, scheduleRefuses(OutsideActiveHours, "The time is outside the active hours.")},
+	{OutsideActiveHours, true, true, func(f Facts) string {
+		if f.ScheduleRefusal != OutsideActiveHours && f.Quiet != "" {
+			return fmt.Sprintf("The time is in %s.", f.Quiet)
+		}
+		return when(f.ScheduleRefusal == OutsideActiveHours, "The time is outside the active hours.")
+	}},
 	{DailyLimit, true, true, func(f Facts) string {
 		n := dailyLimit(f.Task.Automation)
 		return when(n > 0 && f.RanToday >= n, "The schedule has used its %d runs of the day.", n)
@@ -116,6 +140,9 @@ type Verdict struct {
 	Reason  Reason   // of the refusal; "" when the task may run
 	Detail  string   // the refusal in words
 	Skipped []Reason // checks that a run by hand skipped and that would have refused
+	// Until is when what refused passes by itself, where that is known: the end of
+	// quiet hours.
+	Until *time.Time
 }
 
 // OK reports whether the task may run.
@@ -139,6 +166,9 @@ func Admit(f Facts) Verdict {
 			}
 		}
 		v.Reason, v.Detail = c.reason, wrong
+		if c.reason == OutsideActiveHours && f.ScheduleRefusal != OutsideActiveHours {
+			v.Until = f.QuietUntil
+		}
 		return v
 	}
 	return v
@@ -193,6 +223,14 @@ func when(wrong bool, format string, args ...any) string {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)
+}
+
+// noted ends a sentence with somebody's note, or just ends it.
+func noted(note string) string {
+	if note == "" {
+		return "."
+	}
+	return ": " + note
 }
 
 func maxExecutions(a *schedule.Automation) int {

@@ -11,21 +11,23 @@ import (
 
 // Agent is who works: its current revision.
 type Agent struct {
-	ID          string  `json:"id"`
-	Slug        string  `json:"slug"`
-	Name        string  `json:"name"`
-	Description string  `json:"description"`
-	IsDefault   bool    `json:"isDefault" doc:"Of tasks that name none"`
-	Origin      string  `json:"origin" enum:"person,bundle,built_in"`
-	Revision    int     `json:"revision"`
-	RevisionID  string  `json:"revisionId"`
-	Digest      string  `json:"digest"`
-	Profile     Profile `json:"profile"`
-	PausedAt    *Time   `json:"pausedAt" nullable:"true"`
-	DisabledAt  *Time   `json:"disabledAt" nullable:"true"`
-	Version     int64   `json:"version"`
-	CreatedAt   Time    `json:"createdAt"`
-	UpdatedAt   Time    `json:"updatedAt"`
+	ID          string            `json:"id"`
+	Slug        string            `json:"slug"`
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	IsDefault   bool              `json:"isDefault" doc:"Of tasks that name none"`
+	Origin      string            `json:"origin" enum:"person,bundle,built_in"`
+	Revision    int               `json:"revision"`
+	RevisionID  string            `json:"revisionId"`
+	Digest      string            `json:"digest"`
+	Profile     Profile           `json:"profile"`
+	PausedAt    *Time             `json:"pausedAt" nullable:"true" doc:"Since when it begins no new run"`
+	PauseNote   *string           `json:"pauseNote"`
+	QuietHours  Maybe[QuietHours] `json:"quietHours" doc:"When none of its tasks starts by itself"`
+	DisabledAt  *Time             `json:"disabledAt" nullable:"true"`
+	Version     int64             `json:"version"`
+	CreatedAt   Time              `json:"createdAt"`
+	UpdatedAt   Time              `json:"updatedAt"`
 }
 
 // Profile is what an agent is.
@@ -44,7 +46,8 @@ func agentOf(a agent.Agent) Agent {
 	return Agent{
 		ID: a.ID, Slug: a.Slug, Name: a.Name, Description: a.Description, IsDefault: a.Default, Origin: a.Origin,
 		Revision: a.Revision, RevisionID: a.RevisionID, Digest: a.Digest, Profile: p,
-		PausedAt: timeOf(a.PausedAt), DisabledAt: timeOf(a.DisabledAt), Version: a.Version, CreatedAt: Time{a.CreatedAt}, UpdatedAt: Time{a.UpdatedAt},
+		PausedAt: timeOf(a.PausedAt), PauseNote: textOrNull(a.PauseNote), QuietHours: maybe(quietOf(a.QuietHours)),
+		DisabledAt: timeOf(a.DisabledAt), Version: a.Version, CreatedAt: Time{a.CreatedAt}, UpdatedAt: Time{a.UpdatedAt},
 	}
 }
 
@@ -66,10 +69,11 @@ type AgentCreate struct {
 
 // AgentPatch changes an agent; a changed profile is a new revision.
 type AgentPatch struct {
-	Name        Maybe[string]  `json:"name,omitzero" minLength:"1" maxLength:"200"`
-	Description Maybe[string]  `json:"description,omitzero" maxLength:"10000"`
-	Profile     Maybe[Profile] `json:"profile,omitzero" doc:"As a whole"`
-	Version     *int64         `json:"version,omitempty" doc:"The version that was read"`
+	Name        Maybe[string]     `json:"name,omitzero" minLength:"1" maxLength:"200"`
+	Description Maybe[string]     `json:"description,omitzero" maxLength:"10000"`
+	Profile     Maybe[Profile]    `json:"profile,omitzero" doc:"As a whole"`
+	QuietHours  Maybe[QuietHours] `json:"quietHours,omitzero" doc:"As a whole; null for none"`
+	Version     *int64            `json:"version,omitempty" doc:"The version that was read"`
 }
 
 // ByAgent is the address of an agent.
@@ -98,6 +102,22 @@ func (s *Server) agentRoutes() {
 		})
 	add(s, route{method: "POST", path: "/agents", name: "createAgent", noun: "agents", role: access.Admin, status: 201, once: true, does: "Make an agent"}, s.createAgent)
 	add(s, route{method: "PATCH", path: "/agents/{agent}", name: "editAgent", noun: "agents", role: access.Admin, does: "Change an agent"}, s.editAgent)
+	add(s, route{method: "POST", path: "/agents/{agent}/pause", name: "pauseAgent", noun: "agents", role: access.Admin, once: true, does: "Begin no new run of an agent; open runs go on to their end"},
+		func(ctx context.Context, in *struct {
+			ByAgent
+			NoteIn
+		}) (*agentOut, error) {
+			a, err := s.Steer.PauseAgent(ctx, caller(ctx), in.Agent, in.note())
+			return &agentOut{etag(a.Version), agentOf(a)}, err
+		})
+	add(s, route{method: "POST", path: "/agents/{agent}/resume", name: "resumeAgent", noun: "agents", role: access.Admin, once: true, does: "Let an agent begin runs again; nothing is caught up unless asked for"},
+		func(ctx context.Context, in *struct {
+			ByAgent
+			CatchUpIn
+		}) (*agentOut, error) {
+			a, err := s.Steer.ResumeAgent(ctx, caller(ctx), in.Agent, deref(in.Body).CatchUp)
+			return &agentOut{etag(a.Version), agentOf(a)}, err
+		})
 }
 
 func (s *Server) createAgent(ctx context.Context, in *struct{ Body AgentCreate }) (*agentOut, error) {
@@ -144,6 +164,11 @@ func (s *Server) editAgent(ctx context.Context, in *struct {
 		}
 		if b.Profile.V != nil {
 			old.Profile = b.Profile.V.domain()
+		}
+		if b.QuietHours.Set {
+			if old.QuietHours, err = s.Steer.QuietHoursOf(ctx, tx.Reader, c, b.QuietHours.V.domain()); err != nil {
+				return err
+			}
 		}
 		if _, err := tx.ReviseAgent(ctx, c.Scope, old, c.Actor); err != nil {
 			return err

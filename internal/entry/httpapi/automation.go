@@ -7,6 +7,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
 )
 
 // Automation is when a task runs by itself. What is saved comes back in its one
@@ -115,16 +116,44 @@ const (
 	soughtFires = 200
 )
 
-// nextFires returns the next times of a task that its rules allow: from the one
-// that is planned, else from now, as it would be were it armed.
-func nextFires(t task.Task, now time.Time) []Time {
+// around is what refuses times besides the schedules themselves.
+type around struct {
+	holidays store.Holidays
+	quiet    map[string][]schedule.Quiet // by task
+}
+
+// around reads what stands around the schedules of some tasks: the calendars that
+// they name and the quiet hours of workspace and agents, in a statement each.
+func (s *Server) around(ctx context.Context, ts []task.Task) (a around, err error) {
+	named := map[string][]string{}
+	var ids []string
+	for _, t := range ts {
+		if t.Automation == nil {
+			continue
+		}
+		ids = append(ids, t.ID)
+		if e := t.Automation.Exclusions; e != nil {
+			named[t.WorkspaceID] = append(named[t.WorkspaceID], e.Calendars...)
+		}
+	}
+	if a.holidays, err = s.Store.Holidays(ctx, named); err != nil {
+		return a, err
+	}
+	a.quiet, err = s.Store.QuietHours(ctx, ids)
+	return a, err
+}
+
+// nextFires returns the next times of a task that its rules and those around it
+// allow: from the one that is planned, else from now, as it would be were it armed.
+func nextFires(t task.Task, now time.Time, a around) []Time {
 	spec, err := t.Spec()
 	if err != nil || spec == nil || t.Automation == nil {
 		return nil // a stored automation has been read before; none is no time
 	}
 	var out []Time
+	holidays, quiet := a.holidays.Of(t.WorkspaceID, spec.Calendars()), a.quiet[t.ID]
 	take := func(at time.Time) {
-		if _, ok := spec.Refusal(at, schedule.Dates{}); ok && len(out) < shownFires {
+		if _, ok := spec.Refusal(at, holidays, quiet...); ok && len(out) < shownFires {
 			out = append(out, Time{at})
 		}
 	}
@@ -208,8 +237,23 @@ func (s *Server) preview(ctx context.Context, in *previewIn) (*previewOut, error
 	if err != nil {
 		return nil, err
 	}
-	if len(spec.Calendars()) > 0 {
-		return nil, errs.BadField("body.automation.exclusions.calendars", "invalid", nil, "There are no stored calendars yet. List the dates instead.")
+	c := caller(ctx)
+	ws, err := s.Store.Workspace(ctx, c.Scope)
+	if err != nil {
+		return nil, err
+	}
+	holidays, err := s.Store.Holidays(ctx, map[string][]string{ws.ID: spec.Calendars()})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range spec.Calendars() {
+		if _, there := holidays[ws.ID][name]; !there {
+			return nil, errs.BadField("body.automation.exclusions.calendars", "invalid", name, "There is no calendar %q. Make it first, or list the dates.", name)
+		}
+	}
+	quiet, err := store.Quiet(ws.QuietHours.V, nil, "")
+	if err != nil {
+		return nil, err
 	}
 	from, count := now, 5
 	if in.Body.From != nil {
@@ -218,7 +262,7 @@ func (s *Server) preview(ctx context.Context, in *previewIn) (*previewOut, error
 	if in.Body.Count > 0 {
 		count = in.Body.Count
 	}
-	f := schedule.Preview(spec, from, count, schedule.Dates{})
+	f := schedule.Preview(spec, from, count, holidays.Of(ws.ID, spec.Calendars()), quiet...)
 	return &previewOut{Preview{
 		Items:      each(f.Items, func(i schedule.Item) Fire { return Fire{Time{i.At}, i.Local, i.Offset, i.Note, i.Reason} }),
 		Days:       each(f.Days, func(d schedule.GapDay) GapDay { return GapDay(d) }),

@@ -150,6 +150,7 @@ func New(d Deps) *Server {
 	s.fileRoutes()
 	s.agentRoutes()
 	s.workspaceRoutes()
+	s.calendarRoutes()
 	s.usageRoutes()
 	s.eventRoutes()
 	s.plainRoutes()

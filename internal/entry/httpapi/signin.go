@@ -45,22 +45,6 @@ type Login struct {
 	CSRFToken string `json:"csrfToken" doc:"Sent as X-CSRF-Token with unsafe methods"`
 }
 
-// Workspace is a room of its own.
-type Workspace struct {
-	ID        string  `json:"id"`
-	Slug      string  `json:"slug"`
-	Name      string  `json:"name"`
-	Timezone  string  `json:"timezone"`
-	PausedAt  *Time   `json:"pausedAt" nullable:"true"`
-	PauseNote *string `json:"pauseNote"`
-	ReadOnly  bool    `json:"readOnly"`
-	Version   int64   `json:"version"`
-}
-
-func workspaceOf(w store.Workspace) Workspace {
-	return Workspace{w.ID, w.Slug, w.Name, w.Timezone, timeOf(w.PausedAt), w.PauseNote, w.ReadOnly, w.Version}
-}
-
 // Membership is a workspace that a person is in.
 type Membership struct {
 	ID   string      `json:"id"`

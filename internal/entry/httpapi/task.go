@@ -133,7 +133,7 @@ func carry(from, to any) error {
 	return nil
 }
 
-func taskOf(c access.Caller, now time.Time) func(task.Task) Task {
+func taskOf(c access.Caller, now time.Time, ar around) func(task.Task) Task {
 	return func(t task.Task) Task {
 		out := Task{
 			ID: t.ID, Identifier: t.Identifier, Seq: t.Seq, Name: t.Name, Description: t.Description, Instruction: t.Instruction,
@@ -147,7 +147,7 @@ func taskOf(c access.Caller, now time.Time) func(task.Task) Task {
 		}
 		if t.Automation != nil {
 			a := automationOf(*t.Automation)
-			a.NextFires = nextFires(t, now)
+			a.NextFires = nextFires(t, now, ar)
 			out.Automation = maybe(&a)
 		}
 		return out
@@ -237,7 +237,11 @@ func (s *Server) tasks(ctx context.Context, in *tasksIn) (*listOut[Task], error)
 		return nil, err
 	}
 	now, err := s.Store.Clock(ctx)
-	return listed(ctx, s, list, items, next, taskOf(c, now)), err
+	if err != nil {
+		return nil, err
+	}
+	ar, err := s.around(ctx, items)
+	return listed(ctx, s, list, items, next, taskOf(c, now, ar)), err
 }
 
 func (s *Server) task(ctx context.Context, in *ByTask) (*taskOut, error) {
@@ -288,5 +292,9 @@ func (s *Server) taskAnswer(ctx context.Context, t task.Task, err error) (*taskO
 		return nil, err
 	}
 	now, err := s.Store.Clock(ctx)
-	return &taskOut{etag(t.Version), taskOf(caller(ctx), now)(t)}, err
+	if err != nil {
+		return nil, err
+	}
+	ar, err := s.around(ctx, []task.Task{t})
+	return &taskOut{etag(t.Version), taskOf(caller(ctx), now, ar)(t)}, err
 }

@@ -21,6 +21,7 @@ type things map[string]string
 func (in *instance) things() things {
 	in.t.Helper()
 	in.admin.post("/workspace/resume", nil).ok(200) // the walk has been here
+	in.admin.post("/agents/watchkeeper/resume", nil).ok(200)
 	out := things{}
 	task := in.admin.post("/tasks", `{"instruction":"x"}`).ok(201)
 	run := in.admin.post("/tasks/"+task.text("id")+"/run", `{}`).ok(202)
@@ -29,6 +30,7 @@ func (in *instance) things() things {
 	out["doc"] = in.admin.post("/documents", map[string]string{"title": out["task"], "content": "d"}).ok(201).text("id")
 	in.admin.do("PUT", "/tasks/"+out["task"]+"/documents/"+out["doc"], nil).ok(204)
 	out["token"] = in.admin.post("/tokens", `{"name":"t","role":"viewer"}`).ok(201).text("id")
+	out["calendar"] = in.admin.post("/calendars", map[string]string{"name": "Days of " + out["task"]}).ok(201).text("id")
 	out["agent"] = in.admin.get("/agents").ok(200).items()[0]["id"].(string)
 	out["file"] = in.admin.upload("a.txt", []byte("text")).ok(201).text("id")
 	in.tx(func(tx *store.Tx) error {
@@ -61,6 +63,7 @@ var bodies = map[string]string{
 	"addComment": `{"content":"c"}`, "editComment": `{"content":"c"}`, "resolveBrief": `{"action":"acknowledge"}`,
 	"assignBrief": `{"assignee":null}`, "snoozeBrief": `{"until":null}`, "createDocument": `{"title":"walk","content":"c"}`,
 	"editDocument": `{"content":"c"}`, "createAgent": `{"slug":"walk","name":"n","profile":{"system":"s","tools":[]}}`, "editAgent": `{"name":"n"}`,
+	"editWorkspace": `{"name":"n"}`, "createCalendar": `{"name":"walk"}`, "editCalendar": `{"dates":["2026-12-25"]}`,
 }
 
 type declared struct {
@@ -165,7 +168,7 @@ func fill(path string, th things) string {
 			path = strings.Replace(path, "{id}", th[kind], 1)
 		}
 	}
-	for _, kind := range []string{"task", "doc", "brief", "agent"} {
+	for _, kind := range []string{"task", "doc", "brief", "agent", "calendar"} {
 		path = strings.Replace(path, "{"+kind+"}", th[kind], 1)
 	}
 	return strings.Replace(path, "{version}", "1", 1)

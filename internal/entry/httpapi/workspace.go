@@ -6,6 +6,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/flow/steer"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
 )
 
@@ -39,32 +41,121 @@ func (in NoteIn) note() string {
 	return in.Body.Note
 }
 
-type workspaceOut struct{ Body Workspace }
+// Workspace is a room of its own.
+type Workspace struct {
+	ID              string            `json:"id"`
+	Slug            string            `json:"slug"`
+	Name            string            `json:"name"`
+	Timezone        string            `json:"timezone"`
+	PausedAt        *Time             `json:"pausedAt" nullable:"true" doc:"Since when no new run begins"`
+	PauseNote       *string           `json:"pauseNote"`
+	MaintenanceAt   *Time             `json:"maintenanceAt" nullable:"true" doc:"Since when it runs dry: no new run begins, open ones go to their end"`
+	MaintenanceNote *string           `json:"maintenanceNote"`
+	QuietHours      Maybe[QuietHours] `json:"quietHours" doc:"When nothing starts by itself"`
+	ReadOnly        bool              `json:"readOnly" doc:"Agents may call no tool that changes something"`
+	Version         int64             `json:"version"`
+}
+
+// WorkspaceState is the workspace with what goes on in it.
+type WorkspaceState struct {
+	Workspace
+	OpenRuns int `json:"openRuns" doc:"What a pause or maintenance still waits for"`
+}
+
+// QuietHours is a window of the week in which nothing starts by itself. It may reach
+// over midnight, and then belongs to the day on which it begins.
+type QuietHours struct {
+	Days     []int  `json:"days,omitempty" maxItems:"7" doc:"On which it begins; 0 is Sunday, none is every day"`
+	Start    string `json:"start" doc:"HH:MM"`
+	End      string `json:"end" doc:"HH:MM, excluded"`
+	Timezone string `json:"timezone,omitempty" maxLength:"100" doc:"IANA name; absent: the workspace's"`
+}
+
+func (h *QuietHours) domain() *schedule.QuietHours {
+	if h == nil {
+		return nil
+	}
+	return &schedule.QuietHours{Days: h.Days, Start: h.Start, End: h.End, Timezone: h.Timezone}
+}
+
+func quietOf(h *schedule.QuietHours) *QuietHours {
+	if h == nil {
+		return nil
+	}
+	return &QuietHours{h.Days, h.Start, h.End, h.Timezone}
+}
+
+func workspaceOf(w store.Workspace) Workspace {
+	return Workspace{
+		ID: w.ID, Slug: w.Slug, Name: w.Name, Timezone: w.Timezone, PausedAt: timeOf(w.PausedAt), PauseNote: w.PauseNote,
+		MaintenanceAt: timeOf(w.MaintenanceAt), MaintenanceNote: w.MaintenanceNote, QuietHours: maybe(quietOf(w.QuietHours.V)),
+		ReadOnly: w.ReadOnly, Version: w.Version,
+	}
+}
+
+// WorkspacePatch changes the workspace.
+type WorkspacePatch struct {
+	Name       Maybe[string]     `json:"name,omitzero" minLength:"1" maxLength:"200"`
+	Timezone   Maybe[string]     `json:"timezone,omitzero" maxLength:"100"`
+	QuietHours Maybe[QuietHours] `json:"quietHours,omitzero" doc:"As a whole; null for none"`
+	ReadOnly   Maybe[bool]       `json:"readOnly,omitzero"`
+	Version    *int64            `json:"version,omitempty" doc:"The version that was read"`
+}
+
+// CatchUpIn is a body that may ask for what was held.
+type CatchUpIn struct {
+	Body *struct {
+		CatchUp bool `json:"catchUp,omitempty" doc:"One run now of each task that was refused one meanwhile"`
+	}
+}
+
+type workspaceOut struct {
+	ETag string `header:"ETag"`
+	Body WorkspaceState
+}
 
 func (s *Server) workspaceRoutes() {
-	pause := func(paused bool) func(context.Context, *NoteIn) (*workspaceOut, error) {
-		return func(ctx context.Context, in *NoteIn) (*workspaceOut, error) {
-			c := caller(ctx)
-			action := "workspace.resume"
-			if paused {
-				action = "workspace.pause"
+	add(s, route{method: "GET", path: "/workspace", name: "getWorkspace", noun: "workspace", role: access.Viewer, does: "The workspace, and how many runs are open"},
+		func(ctx context.Context, _ *struct{}) (*workspaceOut, error) {
+			ws, err := s.Store.Workspace(ctx, caller(ctx).Scope)
+			return s.workspaceAnswer(ctx, ws, err)
+		})
+	add(s, route{method: "PATCH", path: "/workspace", name: "editWorkspace", noun: "workspace", role: access.Admin, does: "Change the workspace, by JSON merge patch"},
+		func(ctx context.Context, in *struct {
+			IfMatch string `header:"If-Match"`
+			Body    WorkspacePatch
+		}) (*workspaceOut, error) {
+			b := in.Body
+			if err := notNull("name", b.Name, "timezone", b.Timezone, "readOnly", b.ReadOnly); err != nil {
+				return nil, err
 			}
-			var ws store.Workspace
-			err := s.Store.InTx(ctx, func(tx *store.Tx) (err error) {
-				if err = tx.PauseWorkspace(ctx, c.Scope, paused, in.note()); err != nil {
-					return err
-				}
-				err = tx.Audit(ctx, c.Scope, store.AuditEntry{Actor: c.Actor, Action: action, SubjectKind: "workspace", SubjectID: c.Scope.Workspace()})
-				if err == nil {
-					ws, err = tx.Workspace(ctx, c.Scope)
-				}
-				return err
+			p := steer.WorkspacePatch{Name: b.Name.V, Timezone: b.Timezone.V, ReadOnly: b.ReadOnly.V}
+			if b.QuietHours.Set {
+				hours := b.QuietHours.V.domain()
+				p.QuietHours = &hours
+			}
+			ws, err := s.Steer.EditWorkspace(ctx, caller(ctx), expected(in.IfMatch, b.Version), p)
+			return s.workspaceAnswer(ctx, ws, err)
+		})
+	for _, a := range []struct {
+		verb, does string
+		do         func(ctx context.Context, c access.Caller, note string) (store.Workspace, error)
+	}{
+		{"pause", "Begin no new run; open runs go on to their end", s.Steer.PauseWorkspace},
+		{"stop", "Begin no new run, and interrupt every open one", s.Steer.StopWorkspace},
+		{"maintenance", "Run dry: begin no new run, until resumed; openRuns says how many are left", s.Steer.MaintainWorkspace},
+	} {
+		add(s, route{method: "POST", path: "/workspace/" + a.verb, name: a.verb + "Workspace", noun: "workspace", role: access.Admin, once: true, does: a.does},
+			func(ctx context.Context, in *NoteIn) (*workspaceOut, error) {
+				ws, err := a.do(ctx, caller(ctx), in.note())
+				return s.workspaceAnswer(ctx, ws, err)
 			})
-			return &workspaceOut{workspaceOf(ws)}, err
-		}
 	}
-	add(s, route{method: "POST", path: "/workspace/pause", name: "pauseWorkspace", noun: "workspace", role: access.Admin, once: true, does: "Begin no new run"}, pause(true))
-	add(s, route{method: "POST", path: "/workspace/resume", name: "resumeWorkspace", noun: "workspace", role: access.Admin, once: true, does: "Begin runs again"}, pause(false))
+	add(s, route{method: "POST", path: "/workspace/resume", name: "resumeWorkspace", noun: "workspace", role: access.Admin, once: true, does: "End pause and maintenance; nothing is caught up unless asked for"},
+		func(ctx context.Context, in *CatchUpIn) (*workspaceOut, error) {
+			ws, err := s.Steer.ResumeWorkspace(ctx, caller(ctx), deref(in.Body).CatchUp)
+			return s.workspaceAnswer(ctx, ws, err)
+		})
 	add(s, route{method: "GET", path: "/audit", name: "listAudit", noun: "audit", role: access.Admin, does: "Who changed what, the newest first"},
 		func(ctx context.Context, in *Paging) (*listOut[AuditEntry], error) {
 			p, err := s.page(ctx, "audit", *in)
@@ -80,6 +171,15 @@ func (s *Server) workspaceRoutes() {
 			})
 			return out, named(ctx, s, out.Body.Items, func(e *AuditEntry) *Actor { return &e.Actor })
 		})
+}
+
+// workspaceAnswer words what a flow answered.
+func (s *Server) workspaceAnswer(ctx context.Context, ws store.Workspace, err error) (*workspaceOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.Store.OpenRuns(ctx, caller(ctx).Scope)
+	return &workspaceOut{etag(ws.Version), WorkspaceState{workspaceOf(ws), n}}, err
 }
 
 // operations lists the operations of an address.

@@ -56,8 +56,9 @@ var documentTools = []tool{
 		run: typed(readDocument),
 	},
 	{
-		name:  "write_document",
-		about: "Write a document into the library: a new one, or a new version of the one with the same folder and title. Earlier versions are kept.",
+		name:    "write_document",
+		mutates: true,
+		about:   "Write a document into the library: a new one, or a new version of the one with the same folder and title. Earlier versions are kept.",
 		schema: `{"type": "object", "additionalProperties": false, "required": ["title", "content"], "properties": {
 			"title": {"type": "string", "minLength": 1, "maxLength": 300},
 			"folder": {"type": "string", "maxLength": 500, "description": "Path like reports/weekly; the top by default"},

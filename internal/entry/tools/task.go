@@ -20,8 +20,9 @@ const maxCreated = 20
 
 var taskTools = []tool{
 	{
-		name:  "create_task",
-		about: "Create a task for later or for another agent. It becomes a subtask of yours. It waits in the backlog unless start is true.",
+		name:    "create_task",
+		mutates: true,
+		about:   "Create a task for later or for another agent. It becomes a subtask of yours. It waits in the backlog unless start is true.",
 		schema: `{"type": "object", "additionalProperties": false, "required": ["instruction"], "properties": {
 			"instruction": {"type": "string", "minLength": 1, "maxLength": 100000, "description": "All that whoever takes it must know: they see nothing of this conversation"},
 			"name": {"type": "string", "maxLength": 200},
@@ -48,16 +49,18 @@ var taskTools = []tool{
 		run: typed(viewTask),
 	},
 	{
-		name:  "comment_task",
-		about: "Write a comment under a task; under your own when none is named. People read it there.",
+		name:    "comment_task",
+		mutates: true,
+		about:   "Write a comment under a task; under your own when none is named. People read it there.",
 		schema: `{"type": "object", "additionalProperties": false, "required": ["content"], "properties": {
 			"task": {"type": "string", "description": "Identifier like T-12, or id"},
 			"content": {"type": "string", "minLength": 1, "maxLength": 20000}}}`,
 		run: typed(commentTask),
 	},
 	{
-		name:  "request_completion",
-		about: "Say that your whole task is done for good, not just this run: nothing is left to watch or to do. It is applied when this run ends; a person may have to approve.",
+		name:    "request_completion",
+		mutates: true,
+		about:   "Say that your whole task is done for good, not just this run: nothing is left to watch or to do. It is applied when this run ends; a person may have to approve.",
 		schema: `{"type": "object", "additionalProperties": false, "required": ["summary"], "properties": {
 			"summary": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "Why it is done"}}}`,
 		run: typed(requestCompletion),

@@ -43,8 +43,12 @@ func (c call) caller() access.Caller {
 type tool struct {
 	name, about string
 	schema      string
-	run         func(ctx context.Context, c call, args json.RawMessage) (string, error)
-	compiled    *jsonschema.Schema
+	// mutates says that a call changes what others find: it is refused while the
+	// workspace is read-only. What a run says to people, a brief or the wish for a
+	// checkpoint, is no such change: that is how it tells what it would have done.
+	mutates  bool
+	run      func(ctx context.Context, c call, args json.RawMessage) (string, error)
+	compiled *jsonschema.Schema
 }
 
 // Registry is the list of tools.
@@ -103,6 +107,16 @@ func (r *Registry) Call(ctx context.Context, tx *store.Tx, at engine.Site, p age
 	if err != nil {
 		return "", err
 	}
+	if r.tools[i].mutates {
+		readOnly, err := tx.ReadOnly(ctx, at.Scope)
+		if err != nil {
+			return "", err
+		}
+		if readOnly {
+			return "", errs.New(errs.Forbidden, "read_only", "The workspace is read-only at present: %s would change something, and was not called. "+
+				"Go on without it and report what you would have done.", c.Name)
+		}
+	}
 	return r.tools[i].run(ctx, call{at, tx, r.steer}, args)
 }
 
@@ -110,6 +124,17 @@ func (r *Registry) names(p agent.Profile) []string {
 	var out []string
 	for _, s := range r.Specs(p) {
 		out = append(out, s.Name)
+	}
+	return out
+}
+
+// Mutating returns the names of the tools that change something.
+func (r *Registry) Mutating() []string {
+	var out []string
+	for _, t := range r.tools {
+		if t.mutates {
+			out = append(out, t.name)
+		}
 	}
 	return out
 }

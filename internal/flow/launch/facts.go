@@ -23,20 +23,28 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	if err != nil {
 		return f, agent.Agent{}, err
 	}
-	f.WorkspacePaused = ws.PausedAt != nil
+	f.WorkspacePaused, f.WorkspaceNote = ws.PausedAt != nil, deref(ws.PauseNote)
+	f.Maintenance, f.MaintenanceNote = ws.MaintenanceAt != nil, deref(ws.MaintenanceNote)
 
 	ag, found, err := agentOf(ctx, r, sc, *t)
 	if err != nil {
 		return f, ag, err
 	}
 	f.AgentMissing = !found || ag.DisabledAt != nil
-	f.AgentPaused = found && ag.PausedAt != nil
+	f.AgentPaused, f.AgentName, f.AgentNote = found && ag.PausedAt != nil, ag.Name, ag.PauseNote
+	at, err := judgedAt(ctx, r, tick)
+	if err != nil {
+		return f, ag, err
+	}
+	if err := hush(&f, ws, ag, at); err != nil {
+		return f, ag, err
+	}
 	if spec != nil {
-		at, err := judgedAt(ctx, r, tick)
+		holidays, err := r.Holidays(ctx, map[string][]string{t.WorkspaceID: spec.Calendars()})
 		if err != nil {
 			return f, ag, err
 		}
-		if reason, ok := spec.Refusal(at, nil); !ok {
+		if reason, ok := spec.Refusal(at, holidays.Of(t.WorkspaceID, spec.Calendars())); !ok {
 			f.ScheduleRefusal = task.Reason(reason)
 		}
 		if c := t.Automation; c != nil && c.Conditions != nil && c.Conditions.MaxExecutionsPerDay > 0 {
@@ -70,6 +78,23 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	}
 	f.BudgetSpent, err = l.budgetSpent(ctx, r, sc, *t)
 	return f, ag, err
+}
+
+// hush judges the quiet hours of workspace and agent at a planned time.
+func hush(f *task.Facts, ws store.Workspace, ag agent.Agent, at time.Time) error {
+	quiet, err := store.Quiet(ws.QuietHours.V, ag.QuietHours, ag.Name)
+	if err != nil {
+		return err
+	}
+	q := schedule.Hush(at, quiet)
+	if q == nil {
+		return nil
+	}
+	f.Quiet = q.String()
+	if end, ok := schedule.HushEnds(at, quiet); ok {
+		f.QuietUntil = &end
+	}
+	return nil
 }
 
 // agentOf returns who would run a task: its agent, or the workspace's default when

@@ -89,8 +89,11 @@ func (l *Launcher) Launch(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 			if err := tx.EndTick(ctx, sc, tick.ID, topic.TickMissed, task.Reason(reason)); err != nil {
 				return Outcome{}, err
 			}
-			return Outcome{Verdict: task.Verdict{Reason: task.Reason(reason)}}, rearm(ctx, tx, sc, t, spec, tick)
+			return Outcome{Verdict: task.Verdict{Reason: task.Reason(reason)}}, rearm(ctx, tx, sc, t, spec, tick, nil)
 		}
+	}
+	if err := tx.PassGate(ctx, sc); err != nil {
+		return Outcome{}, err
 	}
 	facts, ag, err := l.gather(ctx, tx.Reader, sc, &t, spec, tick)
 	if err != nil {
@@ -192,6 +195,10 @@ func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 		out.Queued = true // another run came first: it goes on waiting
 		return out, nil
 	}
+	if v.Until != nil && !tick.Origin.Planned() {
+		// No schedule comes back to it: it waits until the quiet hours end.
+		return l.sleep(ctx, tx, sc, t, tick, v)
+	}
 	if v.Reason == task.Concurrency {
 		queued, err := l.wait(ctx, tx, sc, t, tick, v.Reason)
 		if out.Queued = queued; queued || err != nil {
@@ -210,7 +217,26 @@ func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	if v.Reason.UsesUp() && tick.Origin.Planned() && t.Status == task.Scheduled {
 		return out, complete(ctx, tx, sc, t, v.Reason)
 	}
-	return out, rearm(ctx, tx, sc, t, spec, tick)
+	return out, rearm(ctx, tx, sc, t, spec, tick, v.Until)
+}
+
+// sleep lets a tick wait until a time at which it is asked about again. When another
+// one of the task waits already, that one stands for both.
+func (l *Launcher) sleep(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick, v task.Verdict) (Outcome, error) {
+	if tick.State != topic.TickQueued {
+		if queued, err := l.wait(ctx, tx, sc, t, tick, v.Reason); err != nil {
+			return Outcome{}, err
+		} else if !queued {
+			return Outcome{Verdict: v}, tx.EndTick(ctx, sc, tick.ID, topic.TickSkipped, v.Reason)
+		}
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	wake := store.TickOf(tick)
+	wake.Delay = max(v.Until.Sub(now), 0)
+	return Outcome{Verdict: v, Queued: true}, tx.PostJobs(ctx, wake)
 }
 
 // wait lets a tick wait for what stands against it. At most one waits; it reports
@@ -239,8 +265,9 @@ func (l *Launcher) queue(ctx context.Context, tx *store.Tx, sc access.Scope, t t
 const onceAgain = time.Minute
 
 // rearm gives a task that a refused tick leaves without a future its next fire,
-// or completes it when its bounds are used up.
-func rearm(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick) error {
+// or completes it when its bounds are used up. What refused it is known to pass at
+// until, unless that is nil.
+func rearm(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick, until *time.Time) error {
 	if t.Status != task.Scheduled || t.DeletedAt != nil || spec == nil {
 		return nil // a run is open and arms it when it ends; or it is not armed
 	}
@@ -251,6 +278,9 @@ func rearm(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec
 	switch {
 	case tick.Origin == topic.Once:
 		at := now.Add(onceAgain).Truncate(time.Microsecond)
+		if until != nil && until.After(at) {
+			at = *until
+		}
 		return tx.SetNext(ctx, sc, t.ID, schedule.Slot{PlannedAt: at, FireAt: at})
 	case t.Automation == nil:
 		return nil

@@ -236,8 +236,14 @@ func (s *Steerer) check(ctx context.Context, tx *store.Tx, c access.Caller, t *t
 	if err != nil {
 		return inBody(err)
 	}
-	if e := canonical.Exclusions; e != nil && len(e.Calendars) > 0 {
-		return errs.BadField("body.automation.exclusions.calendars", "invalid", e.Calendars[0], "There is no calendar %q. Write its dates into dates or ranges.", e.Calendars[0])
+	if e := canonical.Exclusions; e != nil {
+		missing, err := tx.HoldCalendars(ctx, c.Scope, e.Calendars)
+		if err != nil {
+			return err
+		}
+		if missing != "" {
+			return errs.BadField("body.automation.exclusions.calendars", "invalid", missing, "There is no calendar %q. Make it first, or write its dates into dates or ranges.", missing)
+		}
 	}
 	t.Automation = &canonical
 	return nil

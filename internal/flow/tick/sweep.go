@@ -76,7 +76,10 @@ func (s *Sweeper) Sweep(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		var w work
+		w := work{}
+		if w.around, err = lookAround(ctx, tx, due, now); err != nil {
+			return err
+		}
 		for _, d := range due {
 			if err := w.plan(d, now); err != nil {
 				s.log.Error("a schedule cannot be read; the task is paused", "task", d.Task.Identifier, "err", err)
@@ -94,8 +97,38 @@ func (s *Sweeper) Sweep(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
+// around is what refuses planned times besides the schedules themselves.
+type around struct {
+	holidays store.Holidays
+	quiet    map[string][]schedule.Quiet // by task
+}
+
+// lookAround reads, for a whole batch, the calendars that its schedules name, and the
+// quiet hours when one of its tasks has more than a time that has just come: of
+// several, those that may not run are taken out before the policy chooses. A time
+// that comes alone is judged by the gate.
+func lookAround(ctx context.Context, tx *store.Tx, due []store.Due, now time.Time) (a around, err error) {
+	named := map[string][]string{}
+	var late []string
+	for _, d := range due {
+		t := d.Task
+		if t.Automation != nil && t.Automation.Exclusions != nil {
+			named[t.WorkspaceID] = append(named[t.WorkspaceID], t.Automation.Exclusions.Calendars...)
+		}
+		if d.Pending != nil || now.Sub(*t.NextFireAt) > schedule.Grace {
+			late = append(late, t.ID)
+		}
+	}
+	if a.holidays, err = tx.Holidays(ctx, named); err != nil {
+		return a, err
+	}
+	a.quiet, err = tx.QuietHours(ctx, late)
+	return a, err
+}
+
 // work is what one sweep writes.
 type work struct {
+	around   around
 	ticks    []store.Tick
 	absorbed map[task.Reason][]string // pending ticks that end, by their reason
 	next     []store.Planned
@@ -118,6 +151,7 @@ func (w *work) plan(d store.Due, now time.Time) error {
 	if d.Pending != nil {
 		state.Pending = *d.Pending.PlannedAt
 	}
+	state.Holidays, state.Quiet = w.around.holidays.Of(t.WorkspaceID, spec.Calendars()), w.around.quiet[t.ID]
 	dec := schedule.Plan(*spec, state, now)
 	pending := d.Pending != nil
 	if dec.Pending != (schedule.Verdict{}) {

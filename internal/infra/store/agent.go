@@ -10,6 +10,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 )
 
 // agentRow is an agent beside its current revision.
@@ -22,20 +23,23 @@ type agentRow struct {
 	Digest                                   string
 	Profile                                  doc[agent.Profile]
 	PausedAt, DisabledAt                     *time.Time
+	PauseNote                                *string
+	QuietHours                               doc[*schedule.QuietHours]
 	Version                                  int64
 	CreatedAt, UpdatedAt                     time.Time
 }
 
 const agentSelect = `
 	select a.id, a.workspace_id, a.slug, a.name, a.description, a.is_default, a.origin, a.current_revision_id,
-	  v.number, v.digest, v.profile, a.paused_at, a.disabled_at, a.version, a.created_at, a.updated_at
+	  v.number, v.digest, v.profile, a.paused_at, a.disabled_at, a.pause_note, a.quiet_hours, a.version, a.created_at, a.updated_at
 	from agents a join agent_revisions v on v.id = a.current_revision_id `
 
 func (row agentRow) agent() agent.Agent {
 	return agent.Agent{
 		ID: row.ID, WorkspaceID: row.WorkspaceID, Slug: row.Slug, Name: row.Name, Description: row.Description,
 		Default: row.IsDefault, Origin: row.Origin, RevisionID: row.CurrentRevisionID, Revision: row.Number,
-		Digest: row.Digest, Profile: row.Profile.V, PausedAt: row.PausedAt, DisabledAt: row.DisabledAt,
+		Digest: row.Digest, Profile: row.Profile.V, PausedAt: row.PausedAt, PauseNote: orEmpty(row.PauseNote),
+		DisabledAt: row.DisabledAt, QuietHours: row.QuietHours.V,
 		Version: row.Version, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }
@@ -113,9 +117,9 @@ func (tx *Tx) ReviseAgent(ctx context.Context, sc access.Scope, a agent.Agent, b
 		}
 	}
 	n, err := tx.exec(ctx, `
-		update agents set name = ?, description = ?, current_revision_id = ?, version = version + 1, updated_at = clock_timestamp()
+		update agents set name = ?, description = ?, current_revision_id = ?, quiet_hours = ?, version = version + 1, updated_at = clock_timestamp()
 		where workspace_id = ? and id = ? and version = ?`,
-		a.Name, a.Description, a.RevisionID, sc.Workspace(), a.ID, a.Version)
+		a.Name, a.Description, a.RevisionID, docOrNull(a.QuietHours), sc.Workspace(), a.ID, a.Version)
 	if err != nil {
 		return agent.Agent{}, fmt.Errorf("revise an agent: %w", err)
 	}
@@ -124,6 +128,18 @@ func (tx *Tx) ReviseAgent(ctx context.Context, sc access.Scope, a agent.Agent, b
 	}
 	a.Version++
 	return a, tx.Emit(ctx, sc, Event{Type: "agent.changed", SubjectKind: "agent", SubjectID: a.ID})
+}
+
+// PauseAgent stops every new run of an agent, or lets them begin again.
+func (tx *Tx) PauseAgent(ctx context.Context, sc access.Scope, agentID string, paused bool, note string) error {
+	_, err := tx.exec(ctx, `
+		update agents set paused_at = case when ? then coalesce(paused_at, clock_timestamp()) end, pause_note = nullif(?, ''),
+		  version = version + 1, updated_at = clock_timestamp()
+		where workspace_id = ? and id = ?`, paused, note, sc.Workspace(), agentID)
+	if err != nil {
+		return fmt.Errorf("pause an agent: %w", err)
+	}
+	return tx.Emit(ctx, sc, Event{Type: "agent.changed", SubjectKind: "agent", SubjectID: agentID})
 }
 
 func (tx *Tx) insertRevision(ctx context.Context, sc access.Scope, a agent.Agent, by access.Actor) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
@@ -144,6 +145,44 @@ func (r Reader) LastRefusal(ctx context.Context, sc access.Scope, taskID string)
 // RequestedTick returns the tick of a request that was made before, if it was.
 func (r Reader) RequestedTick(ctx context.Context, sc access.Scope, taskID, key string) (*Tick, error) {
 	return r.oneTick(ctx, `workspace_id = ? and task_id = ? and request_key = ?`, sc.Workspace(), taskID, key)
+}
+
+// CatchUpTicks writes a run by hand for each task of the workspace that was refused a
+// run for one of some reasons since a time: one run for whatever it missed. Only
+// those of an agent when one is given. It returns the ticks that it wrote; the same
+// key writes none twice.
+func (tx *Tx) CatchUpTicks(ctx context.Context, sc access.Scope, why []task.Reason, since time.Time, agentID, key string, by access.Actor) ([]Tick, error) {
+	var ids []string
+	err := tx.db(ctx).Raw(`
+		select t.id from tasks t where t.workspace_id = ? and t.deleted_at is null and t.status in ('scheduled', 'backlog')
+		and (? = '' or t.assignee_agent_id = nullif(?, '')::uuid or t.assignee_agent_id is null and t.assignee_user_id is null
+		  and (select is_default from agents where id = nullif(?, '')::uuid))
+		and exists (select 1 from ticks k where k.task_id = t.id and k.state = 'skipped' and k.reason in ? and k.ended_at >= ?
+		  and k.origin not in ('manual', 'comment', 'retry'))
+		order by t.id`, sc.Workspace(), agentID, agentID, agentID, why, since).Scan(&ids).Error
+	if err != nil {
+		return nil, fmt.Errorf("look for what was held: %w", err)
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ticks := make([]Tick, len(ids))
+	for i, taskID := range ids {
+		ticks[i] = Tick{
+			ID: id.New(), WorkspaceID: sc.Workspace(), TaskID: taskID, FireAt: now, RequestKey: &key, Origin: topic.Manual,
+			State: topic.TickPending, ActorKind: by.Kind, ActorID: optional(by.ID),
+		}
+	}
+	written, err := tx.RequestTicks(ctx, ticks)
+	if err != nil {
+		return nil, err
+	}
+	isNew := make(map[string]bool, len(written))
+	for _, id := range written {
+		isNew[id] = true
+	}
+	return slices.DeleteFunc(ticks, func(t Tick) bool { return !isNew[t.ID] }), nil
 }
 
 func (r Reader) oneTick(ctx context.Context, where string, args ...any) (*Tick, error) {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/event"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 )
 
 // Workspace is a room of its own: nothing in it is seen from another.
@@ -14,7 +17,10 @@ type Workspace struct {
 	ID, Slug, Name, Timezone string
 	PausedAt                 *time.Time
 	PauseNote                *string
-	ReadOnly                 bool
+	MaintenanceAt            *time.Time // no new runs; those that are open go to their end
+	MaintenanceNote          *string
+	QuietHours               doc[*schedule.QuietHours] // V is nil: none
+	ReadOnly                 bool                      // agents may change nothing
 	Version                  int64
 	CreatedAt, UpdatedAt     time.Time
 }
@@ -49,17 +55,107 @@ func (tx *Tx) CreateWorkspace(ctx context.Context, slug, name, timezone string) 
 	return w, nil
 }
 
-// PauseWorkspace stops every new run of the workspace; nil resumes it.
-func (tx *Tx) PauseWorkspace(ctx context.Context, sc access.Scope, paused bool, note string) error {
-	_, err := tx.exec(ctx, `
-		update workspaces set paused_at = case when ? then coalesce(paused_at, clock_timestamp()) end,
-		  pause_note = case when ? then nullif(?, '') end, version = version + 1, updated_at = clock_timestamp()
-		where id = ?`, paused, paused, note, sc.Workspace())
-	if err != nil {
-		return fmt.Errorf("pause the workspace: %w", err)
+// LockWorkspace returns the workspace and locks its row against other changes, but
+// not against rows that point at it.
+func (tx *Tx) LockWorkspace(ctx context.Context, sc access.Scope) (Workspace, error) {
+	var ws []Workspace
+	if err := tx.db(ctx).Raw(`select * from workspaces where id = ? for no key update`, sc.Workspace()).Scan(&ws).Error; err != nil {
+		return Workspace{}, fmt.Errorf("lock the workspace: %w", err)
 	}
-	return tx.Emit(ctx, sc, Event{Type: "workspace.changed", SubjectKind: "workspace", SubjectID: sc.Workspace()})
+	if len(ws) == 0 {
+		return Workspace{}, errs.Missing("workspace", sc.Workspace())
+	}
+	return ws[0], nil
 }
+
+// Hold is what a workspace is held by.
+type Hold struct {
+	Paused, Maintenance        bool
+	PauseNote, MaintenanceNote string
+}
+
+// HoldWorkspace stops every new run of the workspace, or lets them begin again. What
+// the gate admitted before has its topic when this returns, and nothing is admitted
+// between now and the commit: afterwards the open topics are all there are.
+func (tx *Tx) HoldWorkspace(ctx context.Context, sc access.Scope, h Hold) error {
+	_, err := tx.exec(ctx, `
+		update workspaces set paused_at = case when ? then coalesce(paused_at, clock_timestamp()) end, pause_note = nullif(?, ''),
+		  maintenance_at = case when ? then coalesce(maintenance_at, clock_timestamp()) end, maintenance_note = nullif(?, ''),
+		  version = version + 1, updated_at = clock_timestamp()
+		where id = ?`, h.Paused, h.PauseNote, h.Maintenance, h.MaintenanceNote, sc.Workspace())
+	if err == nil {
+		// After the row: a task that is created and started at once holds it first, too.
+		_, err = tx.exec(ctx, `select pg_advisory_xact_lock(hashtextextended('gate:' || ?, 0))`, sc.Workspace())
+	}
+	if err != nil {
+		return fmt.Errorf("hold the workspace: %w", err)
+	}
+	return tx.Emit(ctx, sc, Event{Type: event.WorkspaceChanged, SubjectKind: "workspace", SubjectID: sc.Workspace()})
+}
+
+// PassGate is called before the gate is asked: what it then reads of the workspace
+// holds until the transaction ends. Any number pass at once.
+func (tx *Tx) PassGate(ctx context.Context, sc access.Scope) error {
+	_, err := tx.exec(ctx, `select pg_advisory_xact_lock_shared(hashtextextended('gate:' || ?, 0))`, sc.Workspace())
+	if err != nil {
+		return fmt.Errorf("pass the gate: %w", err)
+	}
+	return nil
+}
+
+// EditWorkspace changes name, zone, quiet hours and whether it is read-only. The
+// version is the one that was read.
+func (tx *Tx) EditWorkspace(ctx context.Context, sc access.Scope, w Workspace) error {
+	n, err := tx.exec(ctx, `
+		update workspaces set name = ?, timezone = ?, read_only = ?, quiet_hours = ?, version = version + 1, updated_at = clock_timestamp()
+		where id = ? and version = ?`, w.Name, w.Timezone, w.ReadOnly, docOrNull(w.QuietHours.V), sc.Workspace(), w.Version)
+	if err != nil {
+		return fmt.Errorf("edit the workspace: %w", err)
+	}
+	if n == 0 {
+		return stale("workspace")
+	}
+	return tx.Emit(ctx, sc, Event{Type: event.WorkspaceChanged, SubjectKind: "workspace", SubjectID: sc.Workspace()})
+}
+
+// docOrNull is a document, or null when there is none.
+func docOrNull[T any](v *T) any {
+	if v == nil {
+		return nil
+	}
+	return doc[*T]{v}
+}
+
+// ReadOnly reports whether agents may change nothing in the workspace.
+func (r Reader) ReadOnly(ctx context.Context, sc access.Scope) (is bool, err error) {
+	err = r.db(ctx).Raw(`select read_only from workspaces where id = ?`, sc.Workspace()).Row().Scan(&is)
+	return is, found(notSQL(err), "workspace", sc.Workspace())
+}
+
+// OpenRuns counts the runs of the workspace that are open.
+func (r Reader) OpenRuns(ctx context.Context, sc access.Scope) (n int, err error) {
+	if err := r.db(ctx).Raw(`select count(*) from topics where workspace_id = ? and status = 'running'`, sc.Workspace()).Row().Scan(&n); err != nil {
+		return 0, fmt.Errorf("count open runs: %w", err)
+	}
+	return n, nil
+}
+
+// WorkingTopics returns topics of the workspace whose operation has not ended, with
+// their tasks, in the order of their ids after one of them.
+func (r Reader) WorkingTopics(ctx context.Context, sc access.Scope, after string, limit int) ([]WorkingTopic, error) {
+	var out []WorkingTopic
+	err := r.db(ctx).Raw(`
+		select p.id as topic_id, p.task_id from topics p where p.workspace_id = ? and p.status = 'running' and (? = '' or p.id > nullif(?, '')::uuid)
+		and exists (select 1 from operations o where o.topic_id = p.id and o.status not in ('done', 'error', 'interrupted'))
+		order by p.id limit ?`, sc.Workspace(), after, after, limit).Scan(&out).Error
+	if err != nil {
+		return nil, fmt.Errorf("list runs that work: %w", err)
+	}
+	return out, nil
+}
+
+// WorkingTopic is an open run and its task.
+type WorkingTopic struct{ TopicID, TaskID string }
 
 // IsMember reports whether a person belongs to the workspace.
 func (r Reader) IsMember(ctx context.Context, sc access.Scope, personID string) (bool, error) {
