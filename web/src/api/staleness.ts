@@ -39,7 +39,11 @@ export function staleBy(event: StreamEvent): Stale[] | null {
       return [{ kind: 'operation', id }, topic, task('topics', 'why'), ...whole('operations')]
     case 'step':
       if (what === 'delta') return []
-      return [{ kind: 'operation', id: text(event.payload?.operationId) ?? (event.subject.kind === 'operation' ? id : undefined) }, topic]
+      return [
+        { kind: 'operation', id: text(event.payload?.operationId) ?? (event.subject.kind === 'operation' ? id : undefined) },
+        topic,
+        ...(event.payload?.kind === 'tools' ? whole('documents', 'document') : []), // a tool may have written one
+      ]
     case 'brief':
       return [{ kind: 'brief', id }, task('self', 'why', 'comments'), ...whole('briefs')]
     case 'document':

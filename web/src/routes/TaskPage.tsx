@@ -1,10 +1,10 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useLocation } from 'wouter'
+import { Redirect, useLocation, useSearch } from 'wouter'
 import { briefsQuery } from '@/api/briefs'
 import { itemsOf } from '@/api/paging'
 import { agentsQuery } from '@/api/session'
-import { deleteTask, taskQuery } from '@/api/tasks'
+import { commentsQuery, deleteTask, pinnedQuery, taskQuery, taskTicksQuery, taskTopicsQuery, whyQuery } from '@/api/tasks'
 import type { Task } from '@/api/types'
 import { BriefCard } from '@/features/briefs/BriefCard'
 import { Pinned } from '@/features/documents/Pinned'
@@ -15,7 +15,7 @@ import { Ledger } from '@/features/tasks/Ledger'
 import { Actions, StatusPanel } from '@/features/tasks/Status'
 import { RunList } from '@/features/topics/RunList'
 import { useT } from '@/i18n'
-import { to } from '@/places'
+import { integerOf, to } from '@/places'
 import { Answer } from '@/ui/Answer'
 import { buttonClass, IconButton } from '@/ui/Button'
 import { Confirm } from '@/ui/Dialog'
@@ -32,7 +32,21 @@ import { mayOperate, useMe } from './me'
 
 export function TaskPage({ task }: { task: string }) {
   const query = useQuery(taskQuery(task))
-  return <Answer query={query} bones={<Panel><Bones rows={6} height={44} /></Panel>}>{(data) => <TaskView task={data} />}</Answer>
+  // The page is shown as a whole: parts that come one by one push each other down.
+  const parts = [
+    useQuery(whyQuery(task)),
+    useInfiniteQuery(briefsQuery({ state: 'unresolved', task })),
+    useInfiniteQuery(taskTopicsQuery(task)),
+    useInfiniteQuery(commentsQuery(task)),
+    useQuery(pinnedQuery(task)),
+    useInfiniteQuery(taskTicksQuery(task)),
+  ]
+  const edit = integerOf(useSearch(), 'edit') !== undefined
+  const me = useMe()
+  // Buttons of briefs lead to the editor this way.
+  if (edit && mayOperate(me)) return <Redirect to={to.editTask(task)} replace />
+  const bones = <Panel><Bones rows={8} height={48} /></Panel>
+  return <Answer query={query} bones={bones}>{(data) => parts.some((part) => part.isPending) ? bones : <TaskView task={data} />}</Answer>
 }
 
 function TaskView({ task }: { task: Task }) {

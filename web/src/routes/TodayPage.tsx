@@ -6,7 +6,7 @@ import { keys } from '@/api/keys'
 import { itemsOf } from '@/api/paging'
 import { lostTicksSinceQuery, operationsSinceQuery } from '@/api/runs'
 import { updateMe } from '@/api/session'
-import { tasksQuery } from '@/api/tasks'
+import { nextTasksQuery, tasksQuery } from '@/api/tasks'
 import type { Brief } from '@/api/types'
 import { BriefCard } from '@/features/briefs/BriefCard'
 import { UpNext } from '@/features/tasks/UpNext'
@@ -30,6 +30,7 @@ import { mayOperate, useMe } from './me'
 
 const windows = [8, 24, 72, 168]
 const minuteMs = 60_000
+const shownNext = 8
 
 /** The shift report: what needs a decision, what happened, what failed, what comes next. */
 export function TodayPage() {
@@ -43,6 +44,9 @@ export function TodayPage() {
   const since = useMemo(() => new Date(now - hours * 3_600_000).toISOString(), [now, hours])
   const operations = useQuery({ ...operationsSinceQuery(since), placeholderData: (old) => old })
   const lost = useQuery({ ...lostTicksSinceQuery(since), placeholderData: (old) => old })
+  // The report is shown as a whole: parts that come one by one push each other down.
+  const parts = [operations, lost, useInfiniteQuery(briefsQuery({ state: 'unresolved' })), useQuery(nextTasksQuery(shownNext))]
+  const waits = parts.some((part) => part.isPending)
   const hour = hourIn(zone, Date.now())
   const greeting = hour < 5 ? t.today.night : hour < 12 ? t.today.morning : hour < 18 ? t.today.afternoon : t.today.evening
 
@@ -57,7 +61,7 @@ export function TodayPage() {
     >
       <ZoneHint />
       <First />
-      <Columns>
+      {waits ? <Panel><Bones rows={8} height={56} /></Panel> : <Columns>
         <Column>
           <Decide mayResolve={mayOperate(me)} />
           <Answer query={operations} bones={<Panel title={t.today.happened}><Bones rows={5} height={44} /></Panel>}>
@@ -73,12 +77,12 @@ export function TodayPage() {
           </Answer>
         </Column>
         <Column>
-          <Panel flush title={t.today.next}><UpNext limit={8} /></Panel>
+          <Panel flush title={t.today.next}><UpNext limit={shownNext} /></Panel>
           <Panel title={t.today.spend}><Answer query={operations} bones={<Bones rows={1} height={64} />}>{({ items, whole }) => <Spend operations={items} whole={whole} />}</Answer></Panel>
           <Panel flush title={t.today.failed}><Answer query={operations} bones={<Bones rows={1} />}>{({ items }) => <OperationLines operations={failed(items)} limit={8} empty={t.today.failedEmpty} />}</Answer></Panel>
           <Panel flush title={t.today.lost} hint={t.today.lostHint}><Answer query={lost} bones={<Bones rows={1} />}>{({ items }) => <LostTimes ticks={items} />}</Answer></Panel>
         </Column>
-      </Columns>
+      </Columns>}
     </Page>
   )
 }

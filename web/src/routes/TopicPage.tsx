@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keys } from '@/api/keys'
-import { cancelTopic, stepsQuery, topicQuery } from '@/api/runs'
+import { cancelTopic, conversationQuery, stepsQuery, topicQuery } from '@/api/runs'
 import type { Topic } from '@/api/types'
 import { Conversation } from '@/features/topics/Conversation'
 import { HandoffView } from '@/features/topics/HandoffView'
@@ -28,7 +28,13 @@ import { mayOperate, useMe } from './me'
 
 export function TopicPage({ topic }: { topic: string }) {
   const query = useQuery(topicQuery(topic))
-  return <Answer query={query} bones={<Panel><Bones rows={6} height={44} /></Panel>}>{(data) => <TopicView topic={data} />}</Answer>
+  const talk = useQuery(conversationQuery(topic))
+  const operation = query.data && lastOperation(query.data)
+  const steps = useQuery({ ...stepsQuery(operation?.id ?? ''), enabled: operation !== undefined })
+  // The page is shown as a whole: parts that come one by one push each other down.
+  const waits = talk.isPending || (operation !== undefined && steps.isPending)
+  const bones = <Panel><Bones rows={8} height={48} /></Panel>
+  return <Answer query={query} bones={bones}>{(data) => (waits ? bones : <TopicView topic={data} />)}</Answer>
 }
 
 function TopicView({ topic }: { topic: Topic }) {

@@ -1,5 +1,6 @@
 import type { Brief, BriefAction } from '@/api/types'
-import type { Dict } from '@/i18n/en'
+import { lookup } from '@/i18n'
+import { type Dict, en } from '@/i18n/en'
 import type { Tone } from '@/ui/Badge'
 import type { IconName } from '@/ui/Icon'
 
@@ -14,10 +15,12 @@ export const typeLook: Record<Brief['type'], Look> = {
 
 /** The words on a button: the viewer's language where the server used one of its own labels. */
 export function actionLabel(t: Dict, action: Pick<BriefAction, 'key' | 'label'>): string {
-  const byLabel = action.label.toLowerCase().replace(/[ -]/g, '_')
   const table = t.briefs.actions as Record<string, string>
-  if (Object.hasOwn(table, byLabel)) return table[byLabel]!
-  return action.label || (Object.hasOwn(table, action.key) ? table[action.key]! : action.key)
+  const label = action.label.toLowerCase()
+  // An agent may name its choices as it likes: only the words of the house are translated.
+  const [known] = Object.entries(en.briefs.actions).find(([, word]) => word.toLowerCase() === label) ?? []
+  if (known) return table[known]!
+  return action.label || (lookup(table, action.key) ?? action.key)
 }
 
 /** How a brief was resolved, in words. */

@@ -103,7 +103,8 @@ export function StatusPanel({ task }: { task: Task }) {
 
 function WhyLines({ why, planned }: { why: Why; planned: boolean }) {
   const t = useT()
-  const refusal = why.checks.find((c) => !c.ok)
+  // Of a task that nothing plans, its status has said already why it does not run.
+  const refusal = why.checks.find((c) => !c.ok && (planned || !['paused', 'terminal', 'no_interval', 'no_pattern', 'mode_changed'].includes(c.check)))
   const sentence = refusal ? lookup(t.reasons, refusal.check) : undefined
   return (
     <div className={styles.why}>

@@ -74,7 +74,7 @@ export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCan
       ...planned,
       assigneeAgent: agent,
       priority,
-      labels: [...new Set(labels.split(/[,,]/).map((l) => l.trim()).filter(Boolean))],
+      labels: [...new Set(labels.split(/[,\uff0c]/).map((l) => l.trim()).filter(Boolean))],
       acceptance: once ? acceptance : '',
       budgetDay: dayUsd,
       budgetRun: runUsd,

@@ -64,8 +64,8 @@ function Said({ message, results }: { message: Message; results: Message[] }) {
   if (message.role === 'system' || message.role === 'user') {
     return (
       <div className={styles.said}>
-        <Disclosure summary={<Head role={message.role} />} open={message.role === 'user' && message.content.length < 1500}>
-          <Markdown text={message.content} />
+        <Disclosure summary={<Head role={message.role} />}>
+          <Code text={message.content} />
         </Disclosure>
       </div>
     )

@@ -8,7 +8,7 @@ import { Word } from '@/ui/Code'
 import { Link } from '@/ui/Link'
 import { excerpt } from '@/ui/Markdown'
 import { rows } from '@/ui/Rows'
-import { Nothing } from '@/ui/States'
+import { Bone, Nothing } from '@/ui/States'
 import { Took, When } from '@/ui/When'
 import { isOpen } from './looks'
 import styles from './Report.module.css'
@@ -54,7 +54,8 @@ export function OperationLines({ operations, empty, limit }: { operations: Opera
 function OperationLine({ operation: o }: { operation: Operation }) {
   const { t, lang } = useLocale()
   // What the run came to stands in its handoff.
-  const topic = useQuery(topicQuery(o.topicId)).data
+  const query = useQuery(topicQuery(o.topicId))
+  const topic = query.data
   const handoff = topic?.operations.at(-1)?.id === o.id ? topic.handoff : undefined
   const reason = o.reasonDetail ?? (o.completionReason === 'done' ? null : o.completionReason)
   return (
@@ -63,7 +64,7 @@ function OperationLine({ operation: o }: { operation: Operation }) {
         <Link data-row className={rows.grow} to={to.topic(o.topicId)}>{handoff?.title ?? (topic ? t.topics.run(topic.seq) : o.task)}</Link>
         <OperationBadge operation={o} plain />
       </div>
-      {handoff && <p className={styles.summary}>{excerpt(handoff.summary, 200)}</p>}
+      {query.isPending ? <p className={styles.summary}><Bone height={34} /></p> : handoff && <p className={styles.summary}>{excerpt(handoff.summary, 200)}</p>}
       {o.error && <p className={styles.error}>{o.error}</p>}
       <div className={rows.meta}>
         <Link className={rows.ref} to={to.task(o.task)}>{o.task}</Link>
