@@ -84,9 +84,10 @@ func (w *Worker) work(r *run, c job.Claim, leased time.Time) (outcome string) {
 	w.mu.Unlock()
 	limit := time.AfterFunc(h.kind.Limit, func() { cancel(job.ErrTimeLimit) })
 	defer limit.Stop()
+	held := hold(ctx, cancel, c.Lease, leased)
 	ended := make(chan struct{})
 	defer close(ended)
-	go w.renew(ctx, cancel, c, h.kind, leased, ended)
+	go w.renew(held, c, h.kind, ended)
 
 	var err error
 	switch {
@@ -95,7 +96,7 @@ func (w *Worker) work(r *run, c job.Claim, leased time.Time) (outcome string) {
 	case c.Attempt >= h.kind.MaxAttempts: // its ending failed
 		err = job.Permanent(job.ErrAttempts)
 	default:
-		err = w.safely(func() error { return h.Run(ctx, c) })
+		err = w.safely(func() error { return h.Run(held, c) })
 	}
 	return w.settle(c, h, err, context.Cause(ctx))
 }
@@ -204,22 +205,20 @@ func (w *Worker) last(c job.Claim, f func(ctx context.Context) error) error {
 // renew keeps the lease until the run has ended. It goes on while a cancelled
 // handler tidies up, but not past the time limit: a handler that hangs would keep
 // its job for ever.
-func (w *Worker) renew(ctx context.Context, cancel context.CancelCauseFunc, c job.Claim, k job.Kind, leased time.Time, ended <-chan struct{}) {
-	lease := c.Lease
-	trusted := func() time.Time { return leased.Add(lease * 2 / 3) } // by the monotonic clock
-	wait := lease / 3
+func (w *Worker) renew(held *heldContext, c job.Claim, k job.Kind, ended <-chan struct{}) {
+	wait := c.Lease / 3
 	for {
 		select {
 		case <-ended:
 			return
 		case <-time.After(wait):
 		}
-		if errors.Is(context.Cause(ctx), job.ErrTimeLimit) {
+		if errors.Is(context.Cause(held), job.ErrTimeLimit) {
 			return
 		}
 		killpoint.Hit("renew")
 		at := time.Now()
-		call, done := context.WithTimeout(context.WithoutCancel(w.base), max(trusted().Sub(at), lease/6))
+		call, done := context.WithTimeout(context.WithoutCancel(w.base), max(held.trusted().Sub(at), c.Lease/6))
 		stop, err := w.store.RenewJob(call, c)
 		done()
 		select {
@@ -229,15 +228,16 @@ func (w *Worker) renew(ctx context.Context, cancel context.CancelCauseFunc, c jo
 		}
 		switch {
 		case err == nil:
-			leased, wait = at, lease/3
+			held.renewed(at)
+			wait = c.Lease / 3
 			if stop && k.Stoppable() {
-				cancel(job.ErrStop)
+				held.cancel(job.ErrStop)
 			}
-		case errors.Is(err, job.ErrLost) || !time.Now().Before(trusted()):
-			cancel(job.ErrLost)
+		case errors.Is(err, job.ErrLost) || !time.Now().Before(held.trusted()):
+			held.cancel(job.ErrLost)
 			return
 		default:
-			wait = lease / 12 // the database is away: ask again soon
+			wait = c.Lease / 12 // the database is away: ask again soon
 		}
 	}
 }
