@@ -12,6 +12,7 @@ const (
 	hurryLease   = "DOGWATCH_TEST_LEASE"   // how soon a dead worker's job is taken over
 	hurryVisible = "DOGWATCH_TEST_VISIBLE" // how soon a message that went astray is looked for
 	hurrySilence = "DOGWATCH_TEST_SILENCE" // how long a model may say nothing
+	hurryRetry   = "DOGWATCH_TEST_RETRY"   // how long a minute is, between the tries of a run
 )
 
 // hurried returns the wait that a test asks for, 0 when none does.

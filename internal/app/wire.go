@@ -133,6 +133,9 @@ func (p *parts) wireWorker(launcher *launch.Launcher, steerer *steer.Steerer, me
 	p.loops = append(p.loops, func(ctx context.Context) { _ = deltas.Run(ctx) })
 	runs := engine.New(p.store, p.models, tools.New(steerer), deltas, p.log)
 	ends := settle.New(p.store, p.models, p.log)
+	if d := hurried(hurryRetry); d > 0 {
+		ends.Hurry(d)
+	}
 	sweeper := tick.New(p.store, p.log)
 	p.sweeps = append(p.sweeps, func(ctx context.Context) { sweeper.Run(ctx, p.cfg.TickInterval) })
 	p.begin = sweeper.Begin

@@ -41,7 +41,12 @@ var laws = []law{
 		  select to_status from task_moves where task_id = t.id order by at desc, id desc limit 1) m on true where m.to_status <> t.status`},
 
 	// A run is what its steps make of it.
-	{"a topic has one operation", `select p.id, count(o.id) from topics p left join operations o on o.topic_id = p.id group by p.id having count(o.id) <> 1`},
+	{"a topic has one operation, and another for each that failed for what may heal, up to three", `select p.id, count(o.id), string_agg(o.status || ' ' || coalesce(o.reason_detail, ''), ', ' order by o.try)
+		from topics p left join operations o on o.topic_id = p.id group by p.id
+		having count(o.id) not between 1 and 3 or count(o.id) <> max(o.try)
+		or count(*) filter (where o.status <> 'error' or o.reason_detail not in ('provider_error', 'provider_unreachable', 'provider_silent',
+		  'provider_bad_reply', 'provider_rate_limit', 'provider_overloaded')) > 1
+		or count(o.id) > 1 and count(*) filter (where o.status = 'error') < count(o.id) - 1`},
 	{"steps follow each other without a gap", `select o.id, o.step_count, count(s.seq), max(s.seq) from operations o
 		left join steps s on s.operation_id = o.id group by o.id
 		having o.step_count <> count(s.seq) or coalesce(max(s.seq), 0) <> count(s.seq)`},

@@ -75,6 +75,7 @@ func prepare(t testing.TB) *site {
 		"DOGWATCH_SECRET_KEY=" + strings.Repeat("5e", 32), "OPENAI_BASE_URL=" + s.model.URL + "/v1",
 		"DOGWATCH_MODEL=openai/scripted-1", "DOGWATCH_TICK_INTERVAL=50ms", "DOGWATCH_MIN_HEARTBEAT=1s", "DOGWATCH_DRAIN=200ms",
 		"DOGWATCH_TEST_LEASE=" + lease.String(), "DOGWATCH_TEST_VISIBLE=" + visible.String(),
+		"DOGWATCH_TEST_RETRY=100ms",
 	}
 	t.Cleanup(func() {
 		if s.pool != nil {

@@ -160,6 +160,9 @@ func (p *program) taskShow() *cobra.Command {
 			} else if t.NextRunAt != nil {
 				p.printf("next     %s\n", p.when(t.NextRunAt))
 			}
+			if t.NextRunWhy != "" {
+				p.printf("because  %s\n", oneLine(t.NextRunWhy))
+			}
 			p.printf("so far   %s, %s\n", plural(t.TotalTopics, "run"), money(t.CostUSD))
 			topics, err := readList[topic](cmd.Context(), c, taskPath(args[0], "/topics"), url.Values{"limit": {"5"}})
 			if err != nil {
@@ -394,8 +397,9 @@ func (p *program) why() *cobra.Command {
 					OK     bool   `json:"ok"`
 					Detail string `json:"detail"`
 				} `json:"checks"`
-				Outcome   string     `json:"outcome"`
-				NextRunAt *time.Time `json:"nextRunAt"`
+				Outcome    string     `json:"outcome"`
+				NextRunAt  *time.Time `json:"nextRunAt"`
+				NextRunWhy string     `json:"nextRunWhy"`
 			}](answer)
 			if err != nil {
 				return err
@@ -410,6 +414,9 @@ func (p *program) why() *cobra.Command {
 			p.printf("→ %s", cmp.Or(oneLine(w.Outcome), "nothing is planned"))
 			if w.NextRunAt != nil {
 				p.printf(" · next %s", p.when(w.NextRunAt))
+			}
+			if w.NextRunWhy != "" {
+				p.printf(" · %s", oneLine(w.NextRunWhy))
 			}
 			p.printf("\n")
 			return nil

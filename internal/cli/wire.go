@@ -42,6 +42,7 @@ type task struct {
 	Automation    *automation `json:"automation"`
 	StartAt       *time.Time  `json:"startAt"`
 	NextRunAt     *time.Time  `json:"nextRunAt"`
+	NextRunWhy    string      `json:"nextRunWhy"`
 	LastRunAt     *time.Time  `json:"lastRunAt"`
 	TotalTopics   int         `json:"totalTopics"`
 	CurrentTopic  *string     `json:"currentTopicId"`

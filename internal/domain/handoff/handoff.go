@@ -38,7 +38,7 @@ var Schema = json.RawMessage(`{
     "title": {"type": "string", "description": "What this run came to, at most 60 characters"},
     "summary": {"type": "string", "description": "What was done and found, in two to five sentences"},
     "keyFindings": {"type": "array", "items": {"type": "string"}, "description": "At most five facts that the next run must know, with numbers and names; empty when there is nothing new"},
-    "nextAction": {"type": "string", "description": "What the next run should do first; empty when nothing is left"},
+    "nextAction": {"type": "string", "description": "What the next run should do first; empty when it only has to do the same again"},
     "unfinished": {"type": "string", "description": "What this run was asked to do and did not; empty when nothing"}
   }
 }`)

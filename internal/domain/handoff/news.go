@@ -18,6 +18,17 @@ func News(prev, cur Handoff) []string {
 	return news
 }
 
+// Same reports whether two handoffs say the same and ask for the same to be done
+// next, by the essence of their words. One that asks for nothing is like no other.
+func Same(prev, cur Handoff) bool {
+	next := essence(cur.NextAction)
+	return next != "" && next == essence(prev.NextAction) && essence(cur.Summary) == essence(prev.Summary)
+}
+
+// Quiet reports whether a run found nothing and left nothing undone: the handoff of
+// a watch that has no news.
+func (h Handoff) Quiet() bool { return len(h.KeyFindings) == 0 && h.Unfinished == "" }
+
 func essence(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {

@@ -10,4 +10,5 @@ type Wishes struct {
 	Checkpoint      bool   `json:"checkpoint,omitempty"`      // a person has to look before it goes on
 	CheckpointWhy   string `json:"checkpointWhy,omitempty"`   //
 	NextBeatSeconds int64  `json:"nextBeatSeconds,omitempty"` // when a heartbeat should come next
+	NextBeatWhy     string `json:"nextBeatWhy,omitempty"`     // in its words
 }

@@ -55,12 +55,27 @@ func (s Spec) Arm(taskID string, now time.Time) Slot {
 // inside the pace that was set (no proposal: 0). The zero Slot says that the bounds
 // are used up.
 func (s Spec) Beat(taskID string, end time.Time, proposal time.Duration) Slot {
-	wait := s.interval
-	if proposal > 0 {
-		wait = min(max(proposal, s.paceLo), s.paceHi)
-	}
+	return s.BeatAfter(taskID, end, s.Pace(proposal))
+}
+
+// BeatAfter is Beat with a wait that the caller has decided on.
+func (s Spec) BeatAfter(taskID string, end time.Time, wait time.Duration) Slot {
 	return s.beat(taskID, end.Add(wait))
 }
+
+// Pace is how long a heartbeat waits after a run: what its agent proposed, held
+// between the shortest and the longest wait that were set, or the interval when it
+// proposed nothing (0).
+func (s Spec) Pace(proposal time.Duration) time.Duration {
+	if proposal <= 0 {
+		return s.interval
+	}
+	return min(max(proposal, s.paceLo), s.paceHi)
+}
+
+// PaceBounds are the shortest and the longest wait that an agent may propose for
+// its heartbeat. They are equal where it has no say.
+func (s Spec) PaceBounds() (shortest, longest time.Duration) { return s.paceLo, s.paceHi }
 
 func (s Spec) beat(taskID string, at time.Time) Slot {
 	at = latest(at, s.starts).UTC().Truncate(time.Microsecond)

@@ -45,6 +45,7 @@ type Plan struct {
 type Next struct {
 	Clear bool
 	Set   schedule.Slot
+	Why   string // in words, when it is not simply the schedule's
 }
 
 // healed are the causes that a good run does away with: what had failed works
@@ -76,7 +77,7 @@ func AfterTopic(t Task, e Ending, spec *schedule.Spec, at time.Time) (Plan, erro
 	case e.Reason == operation.ReasonDone:
 		p.Failures, p.Close = 0, healed
 	}
-	if current := t.Status == Running && t.CurrentTopicID != nil && *t.CurrentTopicID == e.TopicID && t.DeletedAt == nil; !current {
+	if !t.runs(e) {
 		p.Brief = t.briefOfBystander(e, p)
 		return p, nil
 	}
@@ -129,18 +130,13 @@ func (t Task) nextAfter(to Status, spec *schedule.Spec, e Ending, at time.Time) 
 	case e.TickWaits:
 		return Next{}
 	case t.Automated():
-		return Next{Set: beat(*spec, t.ID, e, at)}
+		return t.beat(spec, at, e.Wishes)
 	}
 	due := *t.StartAt
 	if due.Before(at) { // it came while a run by hand was open
 		due = at.Truncate(time.Microsecond)
 	}
 	return Next{Set: schedule.Slot{PlannedAt: due, FireAt: due}}
-}
-
-// beat is a heartbeat's next beat after a run, as the agent proposes it.
-func beat(spec schedule.Spec, taskID string, e Ending, at time.Time) schedule.Slot {
-	return spec.Beat(taskID, at, time.Duration(e.Wishes.NextBeatSeconds)*time.Second)
 }
 
 // after says where the task goes, before its bounds are looked at.
@@ -209,7 +205,7 @@ func (t Task) usedUp(spec schedule.Spec, e Ending, at time.Time) Reason {
 		return BoundsUsedUp
 	case e.TickWaits:
 		return ""
-	case spec.Mode() == schedule.Heartbeat && beat(spec, t.ID, e, at) == schedule.Slot{}:
+	case spec.Mode() == schedule.Heartbeat && t.beat(&spec, at, e.Wishes).Set == schedule.Slot{}:
 		return BoundsUsedUp
 	case spec.Mode() != schedule.Heartbeat && t.NextPlannedAt == nil && spec.Arm(t.ID, at) == schedule.Slot{}:
 		return BoundsUsedUp

@@ -35,6 +35,7 @@ type Facts struct {
 	AgentNote       string     // why it is paused
 	OpenTopicSeq    int        // of the open run; 0 when none is open
 	OpenSince       *time.Time // when it began
+	OpenRetryAt     *time.Time // when it is tried again; nil: it is at work
 	BlockedBy       []string   // identifiers of tasks whose end it waits for
 	UrgentBrief     string     // B-7: an open urgent brief other than an error; "" when none
 	SlotHeldBy      string     // identifier of the task whose run holds the concurrency key; "" when it is free
@@ -118,6 +119,8 @@ var checks = []check{
 	// checkpoint: work orders
 	{InFlight, false, true, func(f Facts) string {
 		switch {
+		case f.OpenTopicSeq > 0 && f.OpenRetryAt != nil:
+			return fmt.Sprintf("Run %d failed and is tried again at %s.", f.OpenTopicSeq, f.OpenRetryAt.UTC().Format("15:04:05 MST on 2006-01-02"))
 		case f.OpenTopicSeq > 0:
 			return fmt.Sprintf("Run %d is still open.", f.OpenTopicSeq)
 		case f.Task.Status == Running: // a fault that the reconciler repairs

@@ -155,7 +155,9 @@ type Task struct {
 	NextPlannedAt      *time.Time
 	NextFireAt         *time.Time // NextPlannedAt plus jitter
 	Executions         int        // scheduled runs since arming
+	NextWhy            string     // why a heartbeat's next fire is not simply an interval away
 	Failures           int        // failed ticks in a row
+	Repeats            int        // automated runs in a row that left the handoff of the run before
 	MaxTopics          *int
 	TotalTopics        int
 	CurrentTopicID     *string

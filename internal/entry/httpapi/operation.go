@@ -32,6 +32,7 @@ type Operation struct {
 	ModelCalls       int              `json:"modelCalls"`
 	ToolCalls        int              `json:"toolCalls"`
 	CostUSD          *budget.USD      `json:"costUsd" nullable:"true" doc:"null: not known"`
+	BeginAt          *Time            `json:"beginAt" nullable:"true" doc:"Of a further try of a run: it waits until then"`
 	CreatedAt        Time             `json:"createdAt"`
 	StartedAt        *Time            `json:"startedAt" nullable:"true"`
 	CompletedAt      *Time            `json:"completedAt" nullable:"true"`
@@ -53,7 +54,7 @@ func operationOf(names names) func(store.Operation) Operation {
 			CompletionReason: textOrNull(o.Reason), ReasonDetail: textOrNull(o.Detail), Error: o.Error, Model: o.Model,
 			Limits: Limits{o.Limits.Steps, o.Limits.Tokens, o.Limits.USD, o.Limits.Seconds},
 			Usage:  usageOf(o.Usage), StepCount: o.Steps, ModelCalls: o.ModelCalls, ToolCalls: o.ToolCalls, CostUSD: o.CostUSD,
-			CreatedAt: Time{o.CreatedAt}, StartedAt: timeOf(o.StartedAt), CompletedAt: timeOf(o.CompletedAt),
+			BeginAt: timeOf(o.BeginAt), CreatedAt: Time{o.CreatedAt}, StartedAt: timeOf(o.StartedAt), CompletedAt: timeOf(o.CompletedAt),
 		}
 	}
 }

@@ -36,11 +36,13 @@ type Task struct {
 	Config          TaskConfig        `json:"config"`
 	NextRunAt       *Time             `json:"nextRunAt" nullable:"true"`
 	NextPlannedAt   *Time             `json:"nextPlannedAt" nullable:"true" doc:"nextRunAt without its jitter"`
+	NextRunWhy      *string           `json:"nextRunWhy" doc:"Why a heartbeat comes sooner or later than its interval: its agent asked for it, or its runs get nowhere"`
 	LastRunAt       *Time             `json:"lastRunAt" nullable:"true"`
 	TotalTopics     int               `json:"totalTopics"`
 	CurrentTopicID  *string           `json:"currentTopicId"`
 	Executions      int               `json:"executions" doc:"Scheduled runs since it was armed"`
 	Failures        int               `json:"failures" doc:"Failed ticks in a row"`
+	Repeats         int               `json:"repeats" doc:"Scheduled runs in a row that left the handoff of the run before"`
 	CreatedBy       Actor             `json:"createdBy"`
 	CostUSD         *budget.USD       `json:"costUsd" nullable:"true" doc:"Of all runs; null: not known"`
 	CreatedAt       Time              `json:"createdAt"`
@@ -141,7 +143,7 @@ func taskOf(c access.Caller, now time.Time, ar around) func(task.Task) Task {
 			Labels: orNone(t.Labels), Parent: t.ParentID, AssigneeAgent: t.AssigneeAgentID, AssigneeUser: t.AssigneeUserID,
 			StartAt: timeOf(t.StartAt), MaxTopics: t.MaxTopics, Config: configOf(t.Config), NextRunAt: timeOf(t.NextFireAt),
 			NextPlannedAt: timeOf(t.NextPlannedAt), LastRunAt: timeOf(t.LastRunAt), TotalTopics: t.TotalTopics, CurrentTopicID: t.CurrentTopicID,
-			Executions: t.Executions, Failures: t.Failures, CreatedBy: actorOf(t.CreatedBy), CostUSD: t.CostUSD,
+			Executions: t.Executions, Failures: t.Failures, Repeats: t.Repeats, NextRunWhy: textOrNull(t.NextWhy), CreatedBy: actorOf(t.CreatedBy), CostUSD: t.CostUSD,
 			CreatedAt: Time{t.CreatedAt}, UpdatedAt: Time{t.UpdatedAt}, StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.CompletedAt),
 			Version: t.Version, Actions: actions(t, c.Role),
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
 	"github.com/dogwatch/dogwatch/internal/flow/engine"
 	"github.com/dogwatch/dogwatch/internal/flow/steer"
@@ -47,6 +48,7 @@ type tool struct {
 	// workspace is read-only. What a run says to people, a brief or the wish for a
 	// checkpoint, is no such change: that is how it tells what it would have done.
 	mutates  bool
+	fits     func(task.Task) bool // whether it is of use to an agent that works on the task; nil: always
 	run      func(ctx context.Context, c call, args json.RawMessage) (string, error)
 	compiled *jsonschema.Schema
 }
@@ -59,7 +61,7 @@ type Registry struct {
 
 // New returns the tools that every agent may be given.
 func New(s *steer.Steerer) *Registry {
-	r := &Registry{steer: s, tools: slices.Concat(documentTools, taskTools, briefTools, timeTools)}
+	r := &Registry{steer: s, tools: slices.Concat(documentTools, taskTools, briefTools, timeTools, paceTools)}
 	for i := range r.tools {
 		r.tools[i].compiled = compile(r.tools[i])
 	}
@@ -85,11 +87,12 @@ type refuse struct{}
 
 func (refuse) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not loaded", url) }
 
-// Specs tells a model of the tools that its agent may call.
-func (r *Registry) Specs(p agent.Profile) []turn.ToolSpec {
+// Specs tells a model of the tools that its agent may call while it works on a
+// task. What could do nothing for the task is left out.
+func (r *Registry) Specs(p agent.Profile, on task.Task) []turn.ToolSpec {
 	var out []turn.ToolSpec
 	for _, t := range r.tools {
-		if p.MayCall(t.name) {
+		if p.MayCall(t.name) && (t.fits == nil || t.fits(on)) {
 			out = append(out, turn.ToolSpec{Name: t.name, Description: t.about, Schema: json.RawMessage(t.schema)})
 		}
 	}
@@ -101,7 +104,11 @@ func (r *Registry) Specs(p agent.Profile) []turn.ToolSpec {
 func (r *Registry) Call(ctx context.Context, tx *store.Tx, at engine.Site, p agent.Profile, c turn.ToolCall) (string, error) {
 	i := slices.IndexFunc(r.tools, func(t tool) bool { return t.name == c.Name && p.MayCall(t.name) })
 	if i < 0 {
-		return "", errs.New(errs.Invalid, "invalid", "There is no tool %q. You may call: %s.", c.Name, strings.Join(r.names(p), ", "))
+		on, err := tx.Task(ctx, at.Scope, at.Operation.TaskID)
+		if err != nil {
+			return "", err
+		}
+		return "", errs.New(errs.Invalid, "invalid", "There is no tool %q. You may call: %s.", c.Name, strings.Join(r.names(p, on), ", "))
 	}
 	args, err := arguments(r.tools[i], c.Arguments)
 	if err != nil {
@@ -120,9 +127,9 @@ func (r *Registry) Call(ctx context.Context, tx *store.Tx, at engine.Site, p age
 	return r.tools[i].run(ctx, call{at, tx, r.steer}, args)
 }
 
-func (r *Registry) names(p agent.Profile) []string {
+func (r *Registry) names(p agent.Profile, on task.Task) []string {
 	var out []string
-	for _, s := range r.Specs(p) {
+	for _, s := range r.Specs(p, on) {
 		out = append(out, s.Name)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
 	"github.com/dogwatch/dogwatch/internal/entry/tools"
 	"github.com/dogwatch/dogwatch/internal/flow/engine"
@@ -83,7 +84,7 @@ func TestArgumentsAreCheckedBeforeAnythingElse(t *testing.T) {
 func TestAnAgentCallsOnlyWhatItsProfileLists(t *testing.T) {
 	d := sit(t)
 	p := agent.Profile{Tools: []string{"current_time"}}
-	if specs := d.tools.Specs(p); len(specs) != 1 || specs[0].Name != "current_time" {
+	if specs := d.tools.Specs(p, task.Task{}); len(specs) != 1 || specs[0].Name != "current_time" {
 		t.Errorf("specs %+v", specs)
 	}
 	err := d.Store.InTx(t.Context(), func(tx *store.Tx) error {

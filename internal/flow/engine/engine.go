@@ -18,6 +18,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
 )
@@ -42,7 +43,8 @@ type Site struct {
 // call changes is committed together with the note that it was made, so a call
 // is made once whatever happens.
 type Tools interface {
-	Specs(p agent.Profile) []turn.ToolSpec
+	// Specs are the tools that an agent may call while it works on a task.
+	Specs(p agent.Profile, t task.Task) []turn.ToolSpec
 	// Call makes a call inside tx. An error with a kind is the model's to read; any
 	// other is ours, and the step is tried again.
 	Call(ctx context.Context, tx *store.Tx, at Site, p agent.Profile, c turn.ToolCall) (string, error)

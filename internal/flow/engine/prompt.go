@@ -48,7 +48,7 @@ func (r run) prompt(ctx context.Context) (string, []string, error) {
 	if tick.Note != nil {
 		p.Note = *tick.Note
 	}
-	comments, err := r.store.FreshComments(ctx, r.sc, t.ID, freshComments)
+	comments, err := r.store.FreshComments(ctx, r.sc, t.ID, r.o.TopicID, freshComments)
 	if err != nil {
 		return "", nil, err
 	}
@@ -56,6 +56,9 @@ func (r run) prompt(ctx context.Context) (string, []string, error) {
 	for i, c := range comments {
 		ids[i] = c.ID
 		p.Feedback = append(p.Feedback, prompt.Feedback{At: c.CreatedAt, Text: c.Content})
+	}
+	if p.Earlier, err = r.earlier(ctx); err != nil {
+		return "", nil, err
 	}
 	last, err := r.previous(ctx, &p)
 	if err != nil {
@@ -85,6 +88,35 @@ func (r run) prompt(ctx context.Context) (string, []string, error) {
 	}
 	text, parts := prompt.Build(p.Sections(), min(promptTokens, r.room()))
 	return text, ids[:p.Told(parts)], nil
+}
+
+// earlier tells of the tries before this one in the same run. What they did stands.
+func (r run) earlier(ctx context.Context) ([]prompt.Try, error) {
+	if r.o.Try == 1 {
+		return nil, nil
+	}
+	ops, err := r.store.TopicOperations(ctx, r.sc, r.o.TopicID)
+	if err != nil {
+		return nil, err
+	}
+	var tries []prompt.Try
+	for _, o := range ops {
+		if o.Try >= r.o.Try {
+			continue
+		}
+		calls, err := r.store.ToolCalls(ctx, r.sc, o.ID, 0)
+		if err != nil {
+			return nil, err
+		}
+		try := prompt.Try{Number: o.Try, Error: deref(o.Error)}
+		for _, c := range calls {
+			if c.State == "finished" && !c.IsError {
+				try.Calls = append(try.Calls, c.Name)
+			}
+		}
+		tries = append(tries, try)
+	}
+	return tries, nil
 }
 
 // previous tells of the runs before, and returns when the last one began. One

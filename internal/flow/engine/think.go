@@ -20,6 +20,10 @@ func (r run) think(ctx context.Context, began time.Time) error {
 	if err != nil {
 		return err
 	}
+	t, err := r.store.Task(ctx, r.sc, r.o.TaskID)
+	if err != nil {
+		return err
+	}
 	seq := r.o.Steps + 1
 	var added []store.Message // to the conversation by this step
 	var consumed []string     // comments that the prompt took up
@@ -37,7 +41,7 @@ func (r run) think(ctx context.Context, began time.Time) error {
 	} else if r.s.Empty > 0 {
 		added = append(added, store.Message{StepSeq: seq, Part: 0, Message: turn.Message{Role: turn.User, Content: turn.Nudge}})
 	}
-	req := turn.Request{Model: r.o.Model, System: profile.System, Tools: r.tools.Specs(profile), Messages: conversation(append(history, added...))}
+	req := turn.Request{Model: r.o.Model, System: profile.System, Tools: r.tools.Specs(profile, t), Messages: conversation(append(history, added...))}
 	req.Messages = turn.Fit(req.Messages, r.room(), 6, prompt.Estimate)
 
 	reply, err := r.call(ctx, req, seq)

@@ -8,6 +8,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -60,6 +61,13 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	}
 	if open != nil {
 		f.OpenTopicSeq, f.OpenSince = open.Seq, &open.StartedAt
+		ops, err := r.TopicOperations(ctx, sc, open.ID)
+		if err != nil {
+			return f, ag, err
+		}
+		if n := len(ops); n > 0 && ops[n-1].Status == operation.Idle {
+			f.OpenRetryAt = ops[n-1].BeginAt
+		}
 	}
 	if f.BlockedBy, err = r.Blockers(ctx, sc, t.ID); err != nil {
 		return f, ag, err

@@ -17,6 +17,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/prompt"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/topic"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
@@ -95,6 +96,9 @@ func (s *Settler) keep(ctx context.Context, tx *store.Tx, sc access.Scope, tp to
 	if err := tx.AddCost(ctx, sc, t.ID, tp.ID, cost); err != nil {
 		return err
 	}
+	if err := s.brake(ctx, tx, sc, t, tp, f, h); err != nil {
+		return err
+	}
 	d := task.BriefOfHandoff(t, task.HandoffFacts{
 		Handoff: h, Fallback: source == "fallback", Previous: f.previous, Reason: tp.Reason, Asked: f.asked, Text: f.FinalText,
 	})
@@ -112,11 +116,46 @@ func (s *Settler) keep(ctx context.Context, tx *store.Tx, sc access.Scope, tp to
 	if err != nil || told {
 		return err // its card was opened when the run ended, and resolved since
 	}
-	from := store.BriefFrom{TaskID: t.ID, TopicID: tp.ID, OperationID: f.operation.ID}
-	if f.operation.AgentID != nil {
-		from.AgentID = *f.operation.AgentID
+	_, _, err = tx.OpenBrief(ctx, sc, *d, f.from())
+	return err
+}
+
+// brake slows a task down, or pauses it, whose runs leave the same handoff again
+// and again, and lets go of one that gets on.
+func (s *Settler) brake(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, f facts, h handoff.Handoff) error {
+	if !t.Automated() || tp.CompletedAt == nil {
+		return nil
 	}
-	_, _, err = tx.OpenBrief(ctx, sc, *d, from)
+	left := task.Left{Handoff: h, Previous: f.previous, Origin: tp.Origin, Status: tp.Status, Reason: tp.Reason}
+	repeats := t.RepeatsAfter(left)
+	if repeats == t.Repeats {
+		return nil
+	}
+	if err := tx.CountRepeats(ctx, sc, t.ID, repeats); err != nil {
+		return err
+	}
+	spec, err := t.Spec()
+	if err != nil {
+		return nil // its own card says so
+	}
+	b, err := task.BrakeOf(t, repeats, left, spec, *tp.CompletedAt, f.operation.Wishes, t.TotalTopics == tp.Seq)
+	if err != nil {
+		return err
+	}
+	if b.Next.Set != (schedule.Slot{}) {
+		if err := setNext(ctx, tx, sc, t.ID, b.Next); err != nil {
+			return err
+		}
+	}
+	if b.Move != nil {
+		if err := tx.MoveTask(ctx, sc, *b.Move); err != nil {
+			return err
+		}
+	}
+	if b.Brief == nil {
+		return nil
+	}
+	_, _, err = tx.OpenBrief(ctx, sc, *b.Brief, f.from())
 	return err
 }
 
@@ -129,6 +168,15 @@ type facts struct {
 	documents []store.Document
 	previous  *handoff.Handoff
 	asked     bool
+}
+
+// from says where a card of the run comes from.
+func (f facts) from() store.BriefFrom {
+	from := store.BriefFrom{TaskID: f.operation.TaskID, TopicID: f.operation.TopicID, OperationID: f.operation.ID}
+	if f.operation.AgentID != nil {
+		from.AgentID = *f.operation.AgentID
+	}
+	return from
 }
 
 func (s *Settler) facts(ctx context.Context, sc access.Scope, tp topic.Topic, operationID string) (f facts, err error) {

@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/base/killpoint"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/budget"
@@ -31,10 +33,17 @@ type Settler struct {
 	store  *store.Store
 	models Models
 	log    *slog.Logger
+	minute time.Duration // how long a minute is, for the waits between the tries of a run
 }
 
 // New returns a settler.
-func New(s *store.Store, m Models, log *slog.Logger) *Settler { return &Settler{s, m, log} }
+func New(s *store.Store, m Models, log *slog.Logger) *Settler {
+	return &Settler{s, m, log, time.Minute}
+}
+
+// Hurry shortens the waits between the tries of a run for tests: a minute of them
+// takes so long.
+func (s *Settler) Hurry(minute time.Duration) { s.minute = minute }
 
 // Settle handles [job.Settle]: the last operation of a topic has ended. A topic
 // that was settled before is left as it is.
@@ -97,6 +106,12 @@ func (s *Settler) settle(ctx context.Context, tx *store.Tx, sc access.Scope, t t
 	if end.Error == "" && operation.TimedOut(last.Detail) {
 		end.Error = timeoutWords(last)
 	}
+	if wait, again := task.RetryOf(t, end, len(ops), now, s.stretch()); again {
+		return s.tryAgain(ctx, tx, sc, last, now.Add(wait), wait)
+	}
+	if len(ops) > 1 && end.Error != "" {
+		end.Error += fmt.Sprintf(" It was tried %d times.", len(ops))
+	}
 	plan, err := task.AfterTopic(t, end, spec, now)
 	if err != nil {
 		return err
@@ -134,6 +149,29 @@ func (s *Settler) settle(ctx context.Context, tx *store.Tx, sc access.Scope, t t
 	return postNext(ctx, tx, sc, t, tp, last, queued)
 }
 
+// stretch spreads the waits of runs that failed together over a fifth.
+func (s *Settler) stretch() float64 {
+	return float64(s.minute) / float64(time.Minute) * (1 + rand.Float64()/5)
+}
+
+// tryAgain goes on with a run that failed for what may heal: with an operation of
+// its own, which begins after a wait and has limits of its own.
+func (s *Settler) tryAgain(ctx context.Context, tx *store.Tx, sc access.Scope, failed store.Operation, at time.Time, wait time.Duration) error {
+	next := store.Operation{
+		ID: id.New(), WorkspaceID: failed.WorkspaceID, TaskID: failed.TaskID, TopicID: failed.TopicID, AgentID: failed.AgentID,
+		AgentRevisionID: failed.AgentRevisionID, ParentOperationID: failed.ParentOperationID, Try: failed.Try + 1, Model: failed.Model,
+		Limits: failed.Limits, BeginAt: &at,
+	}
+	if err := tx.CreateOperation(ctx, sc, next); err != nil {
+		return err
+	}
+	s.log.Info("a run failed and is tried again", "topic", failed.TopicID, "try", next.Try, "in", wait, "because", failed.Detail)
+	killpoint.Hit("retry-before-commit")
+	step := store.StepOf(next)
+	step.Delay = wait
+	return tx.PostJobs(ctx, step)
+}
+
 // carryOut moves the task and sets its next fire.
 func carryOut(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, plan task.Plan) error {
 	if plan.Move != nil {
@@ -146,7 +184,7 @@ func carryOut(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, p
 	}
 	switch {
 	case plan.Next.Set != (schedule.Slot{}):
-		if err := tx.SetNext(ctx, sc, t.ID, plan.Next.Set); err != nil {
+		if err := setNext(ctx, tx, sc, t.ID, plan.Next); err != nil {
 			return err
 		}
 	case plan.Next.Clear:
@@ -160,6 +198,14 @@ func carryOut(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, p
 		}
 	}
 	return tx.CloseBriefs(ctx, sc, t.ID, plan.Close)
+}
+
+// setNext sets a task's next fire, with its reason where it has one.
+func setNext(ctx context.Context, tx *store.Tx, sc access.Scope, taskID string, n task.Next) error {
+	if err := tx.SetNext(ctx, sc, taskID, n.Set); err != nil || n.Why == "" {
+		return err
+	}
+	return tx.ExplainNext(ctx, sc, taskID, n.Why)
 }
 
 // postNext posts the handoff, and the tick that waited for this run to end.

@@ -138,6 +138,9 @@ func (s *Steerer) feedback(ctx context.Context, tx *store.Tx, c access.Caller, b
 	if err != nil {
 		return nil, err
 	}
+	if err := tx.CountRepeats(ctx, c.Scope, t.ID, 0); err != nil {
+		return nil, err
+	}
 	effects := []string{"It is written under " + t.Identifier + " and comes first in its next run."}
 	if t.Status.Terminal() || t.Status == task.Running {
 		return effects, nil

@@ -21,6 +21,9 @@ func (s *Steerer) Comment(ctx context.Context, c access.Caller, ref, content str
 		if out, err = addComment(ctx, tx, c, t.ID, content); err != nil {
 			return err
 		}
+		if err := tx.CountRepeats(ctx, c.Scope, t.ID, 0); err != nil { // the next run has something new to go by
+			return err
+		}
 		return audit(ctx, tx, c, "comment.create", "comment", out.ID, nil)
 	})
 	return out, err

@@ -51,13 +51,14 @@ func (r Reader) Comment(ctx context.Context, sc access.Scope, commentID string) 
 }
 
 // FreshComments returns what people wrote under a task since the last run took
-// their words up, the oldest first: at most limit of the newest.
-func (r Reader) FreshComments(ctx context.Context, sc access.Scope, taskID string, limit int) ([]Comment, error) {
+// their words up, the oldest first: at most limit of the newest. What the given run
+// itself took up in an earlier try is fresh to it.
+func (r Reader) FreshComments(ctx context.Context, sc access.Scope, taskID, topicID string, limit int) ([]Comment, error) {
 	var out []Comment
 	err := r.db(ctx).Raw(`
 		select * from (
-		  select * from task_comments where workspace_id = ? and task_id = ? and consumed_topic_id is null and deleted_at is null
-		    and author_kind in ('person', 'token') order by id desc limit ?) c order by id`, sc.Workspace(), taskID, limit).Scan(&out).Error
+		  select * from task_comments where workspace_id = ? and task_id = ? and (consumed_topic_id is null or consumed_topic_id = ?) and deleted_at is null
+		    and author_kind in ('person', 'token') order by id desc limit ?) c order by id`, sc.Workspace(), taskID, topicID, limit).Scan(&out).Error
 	if err != nil {
 		return nil, fmt.Errorf("read fresh comments: %w", err)
 	}

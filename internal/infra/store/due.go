@@ -66,7 +66,7 @@ func (tx *Tx) SetPlanned(ctx context.Context, ps []Planned) error {
 		}
 	}
 	_, err := tx.exec(ctx, `
-		update tasks t set next_planned_at = r."Planned", next_fire_at = r."Fire"
+		update tasks t set next_planned_at = r."Planned", next_fire_at = r."Fire", next_why = null
 		from jsonb_to_recordset(?::jsonb) as r("ID" uuid, "Planned" timestamptz, "Fire" timestamptz) where t.id = r."ID"`, doc[[]row]{rows})
 	if err != nil {
 		return fmt.Errorf("set the next fires: %w", err)

@@ -34,7 +34,7 @@ type operationRow struct {
 	CostUSD                          *budget.USD `gorm:"column:cost_usd"`
 	InterruptAt                      *time.Time
 	InterruptDetail                  *string
-	DeadlineAt                       *time.Time
+	DeadlineAt, BeginAt              *time.Time
 	CreatedAt                        time.Time
 	StartedAt, LastStepAt            *time.Time
 	CompletedAt                      *time.Time
@@ -62,6 +62,7 @@ type Operation struct {
 	InterruptAt                      *time.Time
 	InterruptDetail                  string
 	DeadlineAt                       *time.Time // of the next committed step; nil: none
+	BeginAt                          *time.Time // of a further try: not before; nil: at once
 	CreatedAt                        time.Time
 	StartedAt, LastStepAt            *time.Time
 	CompletedAt                      *time.Time
@@ -74,7 +75,7 @@ func (row operationRow) operation() Operation {
 		Detail: orEmpty(row.ReasonDetail), Error: row.Error, Model: row.Model, Limits: row.Limits.V, State: row.State.V,
 		Wishes: row.Wishes.V, Steps: row.StepCount, ModelCalls: row.ModelCalls, ToolCalls: row.ToolCalls,
 		Usage:   budget.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, CacheReadTokens: row.CacheReadTokens, CacheWriteTokens: row.CacheWriteTokens, ReasoningTokens: row.ReasoningTokens},
-		CostUSD: row.CostUSD, InterruptAt: row.InterruptAt, InterruptDetail: orEmpty(row.InterruptDetail), DeadlineAt: row.DeadlineAt,
+		CostUSD: row.CostUSD, InterruptAt: row.InterruptAt, InterruptDetail: orEmpty(row.InterruptDetail), DeadlineAt: row.DeadlineAt, BeginAt: row.BeginAt,
 		CreatedAt: row.CreatedAt, StartedAt: row.StartedAt, LastStepAt: row.LastStepAt, CompletedAt: row.CompletedAt,
 	}
 	if row.CompletionReason != nil {
@@ -175,10 +176,14 @@ func (tx *Tx) CreateOperation(ctx context.Context, sc access.Scope, o Operation)
 	if err != nil {
 		return err
 	}
+	begins := now
+	if o.BeginAt != nil {
+		begins = *o.BeginAt
+	}
 	row := operationRow{
 		ID: o.ID, WorkspaceID: sc.Workspace(), TaskID: o.TaskID, TopicID: o.TopicID, ParentOperationID: o.ParentOperationID,
 		AgentID: o.AgentID, AgentRevisionID: o.AgentRevisionID, Try: o.Try, Status: operation.Idle, Model: o.Model,
-		Limits: doc[operation.Limits]{o.Limits}, DeadlineAt: deadline(o.Limits, now), State: doc[json.RawMessage]{json.RawMessage("{}")}, CostUSD: new(budget.USD), CreatedAt: now,
+		Limits: doc[operation.Limits]{o.Limits}, DeadlineAt: deadline(o.Limits, begins), BeginAt: o.BeginAt, State: doc[json.RawMessage]{json.RawMessage("{}")}, CostUSD: new(budget.USD), CreatedAt: now,
 	}
 	if err := tx.db(ctx).Create(&row).Error; err != nil {
 		return fmt.Errorf("write down an operation: %w", err)

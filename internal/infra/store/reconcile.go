@@ -25,7 +25,7 @@ func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) 
 		sql  string
 	}{
 		{job.Step, `select o.id::text as key, o.workspace_id as workspace, o.task_id as task, o.topic_id as topic, o.id as operation
-			from operations o where o.status in ('idle', 'running') and coalesce(o.last_step_at, o.created_at) ` + settled + `
+			from operations o where o.status in ('idle', 'running') and coalesce(o.last_step_at, o.begin_at, o.created_at) ` + settled + `
 			and not ` + fmt.Sprintf(openJob, "o.id::text") + ` limit ?`},
 		{job.Settle, `select p.id::text as key, p.workspace_id as workspace, p.task_id as task, p.id as topic, o.id as operation
 			from topics p join lateral (select id, status, completed_at from operations where topic_id = p.id order by try desc limit 1) o on true

@@ -36,7 +36,8 @@ type taskRow struct {
 	AutomationMode                              *schedule.Mode
 	AutomationRevision                          int64
 	StartAt, ArmedAt, NextPlannedAt, NextFireAt *time.Time
-	Executions, Failures                        int
+	Executions, Failures, Repeats               int
+	NextWhy                                     *string
 	MaxTopics                                   *int
 	TotalTopics                                 int
 	CurrentTopicID                              *string
@@ -58,6 +59,7 @@ func (row taskRow) task() task.Task {
 		Config: row.Config.V, CreatedBy: actor(row.CreatedByKind, row.CreatedByID), CreatedByOperationID: row.CreatedByOperationID,
 		AutomationRevision: row.AutomationRevision, StartAt: row.StartAt, ArmedAt: row.ArmedAt,
 		NextPlannedAt: row.NextPlannedAt, NextFireAt: row.NextFireAt, Executions: row.Executions, Failures: row.Failures,
+		Repeats: row.Repeats, NextWhy: orEmpty(row.NextWhy),
 		MaxTopics: row.MaxTopics, TotalTopics: row.TotalTopics, CurrentTopicID: row.CurrentTopicID, LastRunAt: row.LastRunAt,
 		CostUSD: row.CostUSD, Version: row.Version, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt, DeletedAt: row.DeletedAt,
@@ -254,10 +256,11 @@ func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error 
 		update tasks set status = ?, status_reason = ?, version = version + 1, updated_at = clock_timestamp(),
 		  completed_at = case when ? then clock_timestamp() end,
 		  started_at = case when ? then coalesce(started_at, clock_timestamp()) else started_at end,
-		  next_planned_at = case when ? then next_planned_at end, next_fire_at = case when ? then next_fire_at end
+		  next_planned_at = case when ? then next_planned_at end, next_fire_at = case when ? then next_fire_at end,
+		  next_why = case when ? then next_why end
 		where workspace_id = ? and id = ? and status = ?`,
 		m.To(), m.Reason(), m.To().Terminal(), m.To() == task.Running,
-		keepsNext(m.To()), keepsNext(m.To()), sc.Workspace(), m.TaskID(), m.From())
+		keepsNext(m.To()), keepsNext(m.To()), keepsNext(m.To()), sc.Workspace(), m.TaskID(), m.From())
 	if err != nil {
 		return fmt.Errorf("move a task to %s: %w", m.To(), err)
 	}
@@ -288,7 +291,7 @@ func (tx *Tx) SetNext(ctx context.Context, sc access.Scope, taskID string, next 
 	if next != (schedule.Slot{}) {
 		planned, fire = &next.PlannedAt, &next.FireAt
 	}
-	_, err := tx.exec(ctx, `update tasks set next_planned_at = ?, next_fire_at = ? where workspace_id = ? and id = ?`,
+	_, err := tx.exec(ctx, `update tasks set next_planned_at = ?, next_fire_at = ?, next_why = null where workspace_id = ? and id = ?`,
 		planned, fire, sc.Workspace(), taskID)
 	if err != nil {
 		return fmt.Errorf("set the next fire: %w", err)
@@ -296,9 +299,20 @@ func (tx *Tx) SetNext(ctx context.Context, sc access.Scope, taskID string, next 
 	return nil
 }
 
+// ExplainNext says in words why a task's next fire is when it is. The next change
+// of the fire takes the words away.
+func (tx *Tx) ExplainNext(ctx context.Context, sc access.Scope, taskID, why string) error {
+	_, err := tx.exec(ctx, `update tasks set next_why = ? where workspace_id = ? and id = ? and next_fire_at is not null`,
+		optional(clean(why)), sc.Workspace(), taskID)
+	if err != nil {
+		return fmt.Errorf("explain the next fire: %w", err)
+	}
+	return nil
+}
+
 // Arm notes that a task's schedule counts its executions from now.
 func (tx *Tx) Arm(ctx context.Context, sc access.Scope, taskID string) error {
-	_, err := tx.exec(ctx, `update tasks set armed_at = clock_timestamp(), executions = 0, failures = 0 where workspace_id = ? and id = ?`,
+	_, err := tx.exec(ctx, `update tasks set armed_at = clock_timestamp(), executions = 0, failures = 0, repeats = 0 where workspace_id = ? and id = ?`,
 		sc.Workspace(), taskID)
 	if err != nil {
 		return fmt.Errorf("arm a task: %w", err)
@@ -378,11 +392,21 @@ func (tx *Tx) ClearStartAt(ctx context.Context, sc access.Scope, taskID string) 
 	return nil
 }
 
-// ResetFailures starts the count of failed ticks anew.
+// ResetFailures starts the counts of failed ticks and of repeated handoffs anew.
 func (tx *Tx) ResetFailures(ctx context.Context, sc access.Scope, taskID string) error {
-	_, err := tx.exec(ctx, `update tasks set failures = 0 where workspace_id = ? and id = ?`, sc.Workspace(), taskID)
+	_, err := tx.exec(ctx, `update tasks set failures = 0, repeats = 0 where workspace_id = ? and id = ?`, sc.Workspace(), taskID)
 	if err != nil {
 		return fmt.Errorf("reset a task's failures: %w", err)
+	}
+	return nil
+}
+
+// CountRepeats notes how many runs in a row have left the handoff of the run before.
+func (tx *Tx) CountRepeats(ctx context.Context, sc access.Scope, taskID string, repeats int) error {
+	_, err := tx.exec(ctx, `update tasks set repeats = ? where workspace_id = ? and id = ? and repeats <> ?`,
+		repeats, sc.Workspace(), taskID, repeats)
+	if err != nil {
+		return fmt.Errorf("count repeated handoffs: %w", err)
 	}
 	return nil
 }
@@ -395,7 +419,7 @@ func (tx *Tx) EditTask(ctx context.Context, sc access.Scope, t task.Task) error 
 		"labels": append(texts{}, t.Labels...), "parent_id": t.ParentID, "assignee_agent_id": t.AssigneeAgentID,
 		"assignee_user_id": t.AssigneeUserID, "config": doc[task.Config]{t.Config}, "max_topics": t.MaxTopics,
 		"start_at": t.StartAt, "automation": nil, "automation_mode": nil, "automation_revision": t.AutomationRevision,
-		"instruction_rich": nil, "version": t.Version + 1,
+		"instruction_rich": nil, "repeats": 0, "version": t.Version + 1,
 	}
 	if t.Automation != nil {
 		set["automation"], set["automation_mode"] = doc[schedule.Automation]{*t.Automation}, t.Automation.Mode
@@ -443,7 +467,7 @@ func (r Reader) IsWithin(ctx context.Context, sc access.Scope, taskID, ancestorI
 func (tx *Tx) SetDeleted(ctx context.Context, sc access.Scope, taskID string, deleted bool) error {
 	_, err := tx.exec(ctx, `
 		update tasks set deleted_at = case when ? then clock_timestamp() end, version = version + 1, updated_at = clock_timestamp(),
-		  next_planned_at = null, next_fire_at = null where workspace_id = ? and id = ?`, deleted, sc.Workspace(), taskID)
+		  next_planned_at = null, next_fire_at = null, next_why = null where workspace_id = ? and id = ?`, deleted, sc.Workspace(), taskID)
 	if err == nil && deleted {
 		_, err = tx.exec(ctx, `update tasks set parent_id = null where workspace_id = ? and parent_id = ?`, sc.Workspace(), taskID)
 	}
