@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -75,11 +76,14 @@ func (p *program) code(err error) int {
 		none     *config.NoInstanceError
 		start    *embedded.StartError
 		away     *client.Unreachable
+		problem  *client.Problem
 		occupied *embedded.InUseError
 	)
 	switch {
 	case !p.running, errors.As(err, &wrong), errors.Is(err, errUsage):
 		return usage
+	case errors.As(err, &problem) && (problem.Status == http.StatusBadRequest || problem.Status == http.StatusUnprocessableEntity):
+		return usage // the server says what is wrong with what was asked for
 	case errors.As(err, &occupied):
 		return inUse
 	case errors.As(err, &none), errors.As(err, &start), errors.As(err, &away):

@@ -188,13 +188,33 @@ type CheckResult struct {
 	Detail string
 }
 
+// fine is what a check found where nothing is wrong, in words: the name of a check
+// is that of its refusal, and would be read as one.
+var fine = map[Reason]string{
+	NotFound: "The task is there.", Deleted: "It is not deleted.", Ended: "It has not ended.",
+	ModeChanged: "It is on the schedule that planned this time.", RevisionChanged: "Its schedule was not edited since.",
+	NoInterval: "Its heartbeat has an interval, if it is on one.", NoPattern: "Its schedule has a pattern, if it is on one.",
+	IsPaused: "It is not paused.", WorkspacePaused: "The workspace is not paused.", Maintenance: "The workspace is not in maintenance.",
+	AgentPaused: "Its agent is not paused.", NoAgent: "It has an agent.", OutsideBounds: "The time is inside the schedule's start and end.",
+	MaxExecutions: "The schedule has runs left.", MaxTopics: "The task has runs left.", ExcludedDate: "The date is not excluded.",
+	OutsideActiveHours: "The time is inside the active hours.", DailyLimit: "The day has runs left.", Blocked: "It waits for no other task.",
+	InFlight: "No run is open.", WaitingForHuman: "No urgent brief waits for an answer.", OverBudget: "The budget of the day is not used up.",
+	Concurrency: "Nobody else has its turn.",
+}
+
 // Explain asks every question of the gate, in order: what Admit would say, and
 // what it would say after that.
 func Explain(f Facts) []CheckResult {
 	var out []CheckResult
 	for _, c := range checks {
-		wrong := c.wrong(f)
-		out = append(out, CheckResult{c.reason, wrong == "", wrong})
+		r := CheckResult{Check: c.reason, Detail: c.wrong(f)}
+		switch {
+		case r.Detail == "":
+			r.OK, r.Detail = true, fine[c.reason]
+		case f.Origin.ByPerson() && (c.ofSchedule || !c.byHandToo):
+			r.OK, r.Detail = true, r.Detail+" A run by hand goes on all the same."
+		}
+		out = append(out, r)
 		if f.Task == nil {
 			break // nothing more can be said of a task that is not there
 		}

@@ -144,11 +144,15 @@ func (s *Server) around(ctx context.Context, ts []task.Task) (a around, err erro
 }
 
 // nextFires returns the next times of a task that its rules and those around it
-// allow: from the one that is planned, else from now, as it would be were it armed.
+// allow: from the one that is planned, else from now. A task that is paused or has
+// ended has none.
 func nextFires(t task.Task, now time.Time, a around) []Time {
 	spec, err := t.Spec()
 	if err != nil || spec == nil || t.Automation == nil {
 		return nil // a stored automation has been read before; none is no time
+	}
+	if t.Status == task.Paused || t.Status.Terminal() {
+		return nil // nothing comes until it is resumed or reopened
 	}
 	var out []Time
 	holidays, quiet := a.holidays.Of(t.WorkspaceID, spec.Calendars()), a.quiet[t.ID]

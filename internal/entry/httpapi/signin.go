@@ -278,7 +278,7 @@ func (s *Server) startOnce(c echo.Context) error {
 	})
 	if errs.KindOf(err) == errs.NotFound {
 		// The dashboard says it to people and offers the password.
-		return c.Redirect(http.StatusSeeOther, "/sign-in?link=used")
+		return c.Redirect(http.StatusSeeOther, "/signin?link=used")
 	}
 	if err != nil {
 		return err

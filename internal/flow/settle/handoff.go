@@ -116,6 +116,15 @@ func (s *Settler) keep(ctx context.Context, tx *store.Tx, sc access.Scope, tp to
 	if err != nil || told {
 		return err // its card was opened when the run ended, and resolved since
 	}
+	if t.Automated() { // what nobody has looked at yet is kept below what is new
+		open, err := tx.OpenBriefFor(ctx, sc, t.ID, d.Cause)
+		if err != nil {
+			return err
+		}
+		if open != nil {
+			*d = brief.Stack(*d, *open)
+		}
+	}
 	_, _, err = tx.OpenBrief(ctx, sc, *d, f.from())
 	return err
 }

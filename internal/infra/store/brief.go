@@ -216,6 +216,15 @@ func (r Reader) openBriefOf(ctx context.Context, sc access.Scope, taskID, cause 
 	return &b, found(err, "brief", cause)
 }
 
+// OpenBriefFor returns the task's open brief of a cause, nil when none is open.
+func (r Reader) OpenBriefFor(ctx context.Context, sc access.Scope, taskID, cause string) (*brief.Brief, error) {
+	b, err := r.openBriefOf(ctx, sc, taskID, cause)
+	if errs.KindOf(err) == errs.NotFound {
+		return nil, nil
+	}
+	return b, err
+}
+
 // BlockingBrief returns the oldest open urgent brief of a task that is not an
 // error: a person has to answer it before the task runs again.
 func (r Reader) BlockingBrief(ctx context.Context, sc access.Scope, taskID string) (*brief.Brief, error) {

@@ -98,20 +98,25 @@ func factsOf(text string) map[string]any {
 		findings = append(findings, list...)
 	}
 	findings = findings[:min(len(findings), mostFindings)]
-	summary := []string{title + "."}
-	if read := lists[headRead]; len(read) > 0 {
-		summary = append(summary, "Read: "+strings.Join(read, " ")+".")
+	nothing := len(lists[headDecisions]) == 0 && slices.Contains(lists[headChanges], noChange)
+	if nothing { // what stands out in texts that did not change was told before
+		findings = slices.DeleteFunc(findings, func(s string) bool {
+			return !strings.HasPrefix(s, "Decision asked: ") && !strings.HasPrefix(s, "Decided: ")
+		})
 	}
+	summary := []string{title + "."}
 	summary = append(summary, lists[headFigures]...)
 	if found := lists[headFindings]; len(found) > 0 {
 		summary = append(summary, found[0])
 	}
-	summary = append(summary, "("+Disclaimer+")")
+	summary = []string{short(strings.Join(summary, " "), 1000), "(" + Disclaimer + ")"}
+	if read := lists[headRead]; len(read) > 0 { // last: it is for the next run, not for people
+		summary = append(summary, "Read: "+strings.Join(read, " ")+".")
+	}
 	next := "Compare with this run and look at documents that are new or have a new version."
 	if n := len(lists[headDecisions]); n > 0 {
 		next = "Look at the answer to " + plural(n, "decision") + " first; then compare documents with this run."
 	}
-	nothing := len(lists[headDecisions]) == 0 && slices.Contains(lists[headChanges], noChange)
 	reason := title
 	if nothing {
 		reason = "nothing is new since the last run"
