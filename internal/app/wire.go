@@ -101,6 +101,9 @@ func wire(ctx context.Context, cfg config.Config, role Role, to Streams, d *depe
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	launcher := launch.New(p.store, p.models, operation.DefaultLimits)
+	if err = countTicks(metrics, p.store, launcher); err != nil {
+		return nil, err
+	}
 	steerer := steer.New(p.store, launcher, pricedModels{p.models}, cfg.MinHeartbeat)
 	if role != Server {
 		if err = p.wireWorker(launcher, steerer, metrics); err != nil {

@@ -32,11 +32,23 @@ type Launcher struct {
 	store  *store.Store
 	models Models
 	limits operation.Limits // of an operation, where task and agent set none
+
+	observe func(o topic.Origin, outcome string)
 }
+
+// Outcomes of asking the gate, beside the reasons of its refusals.
+const (
+	outcomeOpened = "opened"
+	outcomeQueued = "queued"
+)
+
+// Observe lets f hear what came of each launch that was committed: opened, queued, or
+// the gate's reason. It is set once, before anything runs.
+func (l *Launcher) Observe(f func(o topic.Origin, outcome string)) { l.observe = f }
 
 // New returns a launcher.
 func New(s *store.Store, m Models, limits operation.Limits) *Launcher {
-	return &Launcher{s, m, limits}
+	return &Launcher{store: s, models: m, limits: limits}
 }
 
 // Tick handles [job.Tick]: a tick that is pending or queued becomes a topic, or
@@ -75,6 +87,21 @@ type Outcome struct {
 // Launch asks the gate about a tick of a task that the caller holds locked, and
 // carries out its answer.
 func (l *Launcher) Launch(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick) (Outcome, error) {
+	out, err := l.decide(ctx, tx, sc, t, tick)
+	if err == nil && l.observe != nil {
+		outcome := outcomeOpened
+		switch {
+		case out.Queued:
+			outcome = outcomeQueued
+		case !out.Verdict.OK():
+			outcome = string(out.Verdict.Reason)
+		}
+		tx.AfterCommit(func() { l.observe(tick.Origin, outcome) })
+	}
+	return out, err
+}
+
+func (l *Launcher) decide(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick) (Outcome, error) {
 	spec, err := t.Spec()
 	if err != nil {
 		return Outcome{}, err

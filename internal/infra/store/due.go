@@ -84,11 +84,12 @@ func (tx *Tx) AbsorbTicks(ctx context.Context, ids []string, reason task.Reason)
 	case task.OutsideBounds, task.ExcludedDate, task.OutsideActiveHours:
 		state = topic.TickSkipped
 	}
-	_, err := tx.exec(ctx, `update ticks set state = ?, reason = ?, ended_at = clock_timestamp() where id in ? and state = 'pending'`,
+	n, err := tx.exec(ctx, `update ticks set state = ?, reason = ?, ended_at = clock_timestamp() where id in ? and state = 'pending'`,
 		state, reason, ids)
 	if err != nil {
 		return fmt.Errorf("give up ticks: %w", err)
 	}
+	tx.countTicks(state, string(reason), int(n))
 	return nil
 }
 

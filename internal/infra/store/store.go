@@ -25,6 +25,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
 )
 
 // Reader reads: from the pool, or inside a transaction.
@@ -35,15 +36,26 @@ func (r Reader) db(ctx context.Context) *gorm.DB { return r.gorm.WithContext(ctx
 // Store is the database.
 type Store struct {
 	Reader
-	pool *pgxpool.Pool
+	pool    *pgxpool.Pool
+	onTicks func(state topic.TickState, reason string, n int)
 }
+
+// OnTicks lets f hear of the states that ticks were committed in, with their reason
+// and how many planned times it holds for. It is set once, before anything runs.
+func (s *Store) OnTicks(f func(state topic.TickState, reason string, n int)) { s.onTicks = f }
 
 // Tx is a transaction. Locks are taken in this order: workspace graph, task,
 // operation, job, then budget and slot rows by key; never two tasks in one.
 type Tx struct {
 	Reader
-	now time.Time
+	now   time.Time
+	store *Store
+	after []func()
 }
+
+// AfterCommit lets f run once the transaction is committed, for what counts events.
+// It is lost when the process dies in between.
+func (tx *Tx) AfterCommit(f func()) { tx.after = append(tx.after, f) }
 
 // minVersion is Postgres 15: `security_invoker`, `nulls not distinct` and `on
 // delete set null (column)` are from there, and the tests run on nothing older.
@@ -90,7 +102,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &Store{Reader{db}, pool}, nil
+	return &Store{Reader: Reader{db}, pool: pool}, nil
 }
 
 // Close gives the connections back.
@@ -110,7 +122,18 @@ const txTries = 3
 // serialization failure f runs again, so it may keep no state of an earlier try.
 func (s *Store) InTx(ctx context.Context, f func(tx *Tx) error) error {
 	for try := 1; ; try++ {
-		err := s.db(ctx).Transaction(func(db *gorm.DB) error { return f(&Tx{Reader: Reader{db}}) })
+		var after []func()
+		err := s.db(ctx).Transaction(func(db *gorm.DB) error {
+			tx := &Tx{Reader: Reader{db}, store: s}
+			err := f(tx)
+			after = tx.after
+			return err
+		})
+		if err == nil {
+			for _, f := range after {
+				f()
+			}
+		}
 		if try == txTries || !hasCode(err, "40P01", "40001") {
 			return wire(err)
 		}

@@ -106,7 +106,28 @@ func (tx *Tx) insertTicks(ctx context.Context, ticks []Tick, onConflict string) 
 	if err != nil {
 		return nil, fmt.Errorf("write ticks: %w", err)
 	}
+	tx.countWritten(ticks, written)
 	return written, nil
+}
+
+// countWritten counts those of some ticks that were written and have ended by that.
+func (tx *Tx) countWritten(ticks []Tick, written []string) {
+	isNew := make(map[string]bool, len(written))
+	for _, id := range written {
+		isNew[id] = true
+	}
+	for _, t := range ticks {
+		if isNew[t.ID] && t.State != topic.TickPending {
+			tx.countTicks(t.State, orEmpty(t.Reason), t.Count)
+		}
+	}
+}
+
+// countTicks tells whoever listens, once it is committed, in which state ticks are.
+func (tx *Tx) countTicks(state topic.TickState, reason string, n int) {
+	if f := tx.store.onTicks; f != nil && n > 0 {
+		tx.AfterCommit(func() { f(state, reason, n) })
+	}
 }
 
 // Tick returns a tick.
@@ -198,27 +219,27 @@ func (r Reader) oneTick(ctx context.Context, where string, args ...any) (*Tick, 
 
 // DispatchTick notes that a tick opened a topic.
 func (tx *Tx) DispatchTick(ctx context.Context, sc access.Scope, tickID, topicID string) error {
-	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending, topic.TickQueued},
+	return tx.moveTick(ctx, sc, tickID, topic.TickDispatched, "", []topic.TickState{topic.TickPending, topic.TickQueued},
 		`state = 'dispatched', topic_id = ?, dispatched_at = clock_timestamp(), reason = null`, topicID)
 }
 
 // QueueTick lets a tick wait until what stands against it has passed.
 func (tx *Tx) QueueTick(ctx context.Context, sc access.Scope, tickID string, why task.Reason) error {
-	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending}, `state = 'queued', reason = ?`, why)
+	return tx.moveTick(ctx, sc, tickID, topic.TickQueued, why, []topic.TickState{topic.TickPending}, `state = 'queued', reason = ?`, why)
 }
 
 // EndTick ends a tick that opened no topic.
 func (tx *Tx) EndTick(ctx context.Context, sc access.Scope, tickID string, state topic.TickState, reason task.Reason) error {
-	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickPending, topic.TickQueued},
+	return tx.moveTick(ctx, sc, tickID, state, reason, []topic.TickState{topic.TickPending, topic.TickQueued},
 		`state = ?, reason = ?, ended_at = clock_timestamp()`, state, reason)
 }
 
 // TickRan ends a tick whose topic has ended.
 func (tx *Tx) TickRan(ctx context.Context, sc access.Scope, tickID string) error {
-	return tx.moveTick(ctx, sc, tickID, []topic.TickState{topic.TickDispatched}, `state = 'ran', ended_at = clock_timestamp()`)
+	return tx.moveTick(ctx, sc, tickID, topic.TickRan, "", []topic.TickState{topic.TickDispatched}, `state = 'ran', ended_at = clock_timestamp()`)
 }
 
-func (tx *Tx) moveTick(ctx context.Context, sc access.Scope, tickID string, from []topic.TickState, set string, args ...any) error {
+func (tx *Tx) moveTick(ctx context.Context, sc access.Scope, tickID string, to topic.TickState, why task.Reason, from []topic.TickState, set string, args ...any) error {
 	n, err := tx.exec(ctx, `update ticks set `+set+` where workspace_id = ? and id = ? and state in ?`,
 		append(args, sc.Workspace(), tickID, from)...)
 	if err != nil {
@@ -227,19 +248,21 @@ func (tx *Tx) moveTick(ctx context.Context, sc access.Scope, tickID string, from
 	if n == 0 {
 		return errs.New(errs.Conflict, "conflict", "The tick was handled meanwhile.")
 	}
+	tx.countTicks(to, string(why), 1)
 	return tx.Emit(ctx, sc, Event{Type: "tick.changed", SubjectKind: "tick", SubjectID: tickID})
 }
 
 // CancelOpenTicks voids what is planned or queued for a task: an edit, a pause
 // or a cancel. Only planned ones when planned is set.
 func (tx *Tx) CancelOpenTicks(ctx context.Context, sc access.Scope, taskID string, planned bool, why task.Reason) error {
-	_, err := tx.exec(ctx, `
+	n, err := tx.exec(ctx, `
 		update ticks set state = 'canceled', reason = ?, ended_at = clock_timestamp()
 		where workspace_id = ? and task_id = ? and state in ('pending', 'queued') and (planned_at is not null or not ?)`,
 		why, sc.Workspace(), taskID, planned)
 	if err != nil {
 		return fmt.Errorf("cancel the open ticks of a task: %w", err)
 	}
+	tx.countTicks(topic.TickCanceled, string(why), int(n))
 	return nil
 }
 
