@@ -338,6 +338,33 @@ func TestStopInterruptsEverythingThatRuns(t *testing.T) {
 	}
 }
 
+func TestAStopWaitsForALaunchThatWasAdmitted(t *testing.T) {
+	s := begin(t)
+	tk := s.create(steer.NewTask{Instruction: "Work."})
+	stopped := make(chan error, 1)
+	s.Must(s.Store.InTx(s.Context(), func(tx *store.Tx) error {
+		t, err := tx.LockTask(s.Context(), s.Scope(), tk.ID)
+		if err != nil {
+			return err
+		}
+		if _, refused, err := s.Launch.RunNow(s.Context(), tx, s.Scope(), t, s.Caller.Actor, launch.Request{Origin: topic.Manual}); err != nil || refused != nil {
+			return fmt.Errorf("%w, %w", err, refused)
+		}
+		go func() { stopped <- second(s.Steer.StopWorkspace(s.Context(), s.Caller, "")) }()
+		select {
+		case err := <-stopped:
+			s.Errorf("the stop returned (%v) before a run that was admitted was there", err)
+			stopped <- err
+		case <-time.After(300 * time.Millisecond):
+		}
+		return nil
+	}))
+	s.Must(<-stopped)
+	s.sql(`update jobs set run_at = now() + interval '1 minute' where kind = 'step'`)
+	s.Drain()
+	s.is(tk.ID, task.Paused, task.Interrupted)
+}
+
 // A launch that asked the gate before the stop has its run when the stop returns, so
 // that the stop finds it; one that asks afterwards is refused.
 func TestNoRunSlipsThroughAStop(t *testing.T) {
