@@ -1,4 +1,4 @@
-import { QueryClient, type Query } from '@tanstack/react-query'
+import { MutationCache, type Query, QueryCache, QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { base } from './client'
 import { Deltas, type Delta } from './deltas'
@@ -7,7 +7,14 @@ import { Problem } from './problem'
 import { type Stale, staleBy, touches } from './staleness'
 import { Stream, type StreamState } from './stream'
 
-export const queries = new QueryClient({
+/** Any call may be the one that finds the session over. */
+function onError(error: unknown) {
+  if (error instanceof Problem && error.status === 401 && queries.getQueryData(keys.me)) void queries.invalidateQueries({ queryKey: keys.me })
+}
+
+export const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       // The event stream says when something is stale; time does not.

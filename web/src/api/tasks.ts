@@ -14,6 +14,12 @@ export const tasksQuery = ({ status, priority, ...filters }: TaskFilters) => {
   return pages(keys.tasks(query), ({ cursor, signal }) => ok(http.GET('/tasks', { signal, params: { query: given({ ...query, cursor }) } })))
 }
 
+/** Whether there is any task at all. */
+export const anyTaskQuery = queryOptions({
+  queryKey: keys.tasks({ any: true }),
+  queryFn: async ({ signal }) => (await ok(http.GET('/tasks', { signal, params: { query: { limit: 1 } } }))).items.length > 0,
+})
+
 /** The armed tasks whose next fire comes first. */
 export const nextTasksQuery = (limit: number) =>
   queryOptions({

@@ -333,7 +333,7 @@ export const en = {
       gap: 'this time does not exist on that day: the clock is put forward',
       first_of_two: 'the clock shows this time twice: the first',
       second_of_two: 'the clock shows this time twice: the second',
-      earliest: 'at the earliest: counted from the end of the run before',
+      earliest: 'At the earliest: each is counted from the end of the run before.',
     } as Record<string, string>,
     firstNow: 'Run once right away too',
     startNow: 'Start right away',

@@ -48,7 +48,7 @@ export function DocumentsPage() {
         )}
       </form>
       {mayOperate(me) && <Upload folder={folder ?? ''} />}
-      <Panel flush>
+      <Panel flush old={query.isPlaceholderData}>
         <Answer query={query} bones={<Bones rows={6} height={46} />}>
           {(data) => {
             const documents = itemsOf(data)

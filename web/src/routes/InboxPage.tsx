@@ -44,7 +44,7 @@ export function InboxPage({ brief }: { brief?: string }) {
     >
       <div className={cx(styles.split, brief && styles.reading)}>
         <div className={styles.list}>
-          <Panel flush>
+          <Panel flush old={query.isPlaceholderData}>
             <Answer query={query} bones={<Bones rows={5} height={64} />}>
               {(data) => {
                 const briefs = itemsOf(data)

@@ -40,7 +40,7 @@ export function TasksPage() {
   return (
     <Page title={t.tasks.title}>
       <Filters filters={filters} onChange={change} />
-      <Panel flush>
+      <Panel flush old={query.isPlaceholderData}>
         <Answer query={query} bones={<Bones rows={8} height={50} />}>
           {(data) => {
             const tasks = itemsOf(data)

@@ -6,7 +6,7 @@ import { keys } from '@/api/keys'
 import { itemsOf } from '@/api/paging'
 import { lostTicksSinceQuery, operationsSinceQuery } from '@/api/runs'
 import { updateMe } from '@/api/session'
-import { nextTasksQuery, tasksQuery } from '@/api/tasks'
+import { anyTaskQuery, nextTasksQuery } from '@/api/tasks'
 import type { Brief } from '@/api/types'
 import { BriefCard } from '@/features/briefs/BriefCard'
 import { UpNext } from '@/features/tasks/UpNext'
@@ -110,8 +110,8 @@ function Decide({ mayResolve }: { mayResolve: boolean }) {
 /** The next step for somebody who has just arrived. */
 function First() {
   const { t } = useLocale()
-  const query = useInfiniteQuery(tasksQuery({}))
-  if (!query.data || itemsOf(query.data).length > 0) return null
+  // Unknown is no reason to greet a newcomer.
+  if (useQuery(anyTaskQuery).data !== false) return null
   return (
     <Panel>
       <Empty icon="sun" title={t.today.firstTitle} hint={t.today.firstHint}>

@@ -2,10 +2,10 @@ import { type ReactNode, useId } from 'react'
 import { cx } from './cx'
 import styles from './Panel.module.css'
 
-type Props = { title?: ReactNode; count?: ReactNode; hint?: ReactNode; aside?: ReactNode; flush?: boolean; className?: string; children: ReactNode }
+type Props = { title?: ReactNode; count?: ReactNode; hint?: ReactNode; aside?: ReactNode; flush?: boolean; /** What is shown is the answer to an earlier question. */ old?: boolean; className?: string; children: ReactNode }
 
 /** A titled region of a page. */
-export function Panel({ title, count, hint, aside, flush, className, children }: Props) {
+export function Panel({ title, count, hint, aside, flush, old, className, children }: Props) {
   const id = useId()
   return (
     <section className={cx(styles.panel, className)} aria-labelledby={title ? id : undefined}>
@@ -21,7 +21,7 @@ export function Panel({ title, count, hint, aside, flush, className, children }:
         </header>
       )}
       {hint && <p className={styles.hint}>{hint}</p>}
-      <div className={cx(styles.body, flush && styles.flush)}>{children}</div>
+      <div className={cx(styles.body, flush && styles.flush, old && styles.old)} aria-busy={old || undefined}>{children}</div>
     </section>
   )
 }

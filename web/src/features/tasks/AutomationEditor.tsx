@@ -124,15 +124,19 @@ function Fires({ draft }: { draft: Draft }) {
       ) : query.data.length === 0 ? (
         <p className={styles.hint}>{t.form.firesEmpty}</p>
       ) : (
+        <>
         <ol>
           {query.data.map((fire) => (
             <li key={fire.at}>
               <When at={fire.at} zone={automation?.timezone} both />
-              {fire.note && <span className={styles.note}>{lookup(t.form.notes, fire.note) ?? fire.note}</span>}
+              {fire.note && fire.note !== 'earliest' && <span className={styles.note}>{lookup(t.form.notes, fire.note) ?? fire.note}</span>}
               {fire.reason && <span className={styles.note}>{lookup(t.reasons, fire.reason)} <Word>{fire.reason}</Word></span>}
             </li>
           ))}
         </ol>
+        {/* Of a heartbeat every time is one at the earliest: said once. */}
+        {query.data.some((fire) => fire.note === 'earliest') && <p className={styles.hint}>{t.form.notes.earliest}</p>}
+        </>
       )}
     </div>
   )
