@@ -32,6 +32,9 @@ func staff(p *person, n int) {
 	}
 }
 
+// dozens of tasks where there is time for them.
+var dozens = map[bool]int{false: 1, true: 3}[soak]
+
 func name(kind string, i, k int) string {
 	return kind + "-" + string(rune('a'+i)) + string(rune('a'+k))
 }
@@ -47,7 +50,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 	s.model.delay = hesitate(lease)
 	server := s.run("server")
 	p := newPerson(s)
-	staff(p, 1)
+	staff(p, dozens)
 	p.meddle("m")
 	rounds := 1
 	if soak {
@@ -113,7 +116,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	server := s.run("server")
 	workers := []*process{s.run("worker"), s.run("worker")}
 	p := newPerson(s)
-	staff(p, 1)
+	staff(p, dozens)
 	p.meddle("a")
 	p.meddle("b")
 	for _, w := range workers {
@@ -171,7 +174,7 @@ func TestUpIsKilledAgainAndAgain(t *testing.T) {
 	s.model.delay = hesitate(lease)
 	up := s.run("up")
 	p := newPerson(s)
-	staff(p, 1)
+	staff(p, dozens)
 	p.meddle("m")
 	kills := 3
 	if soak {

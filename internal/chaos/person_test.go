@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,16 +43,28 @@ func newPerson(s *site) *person {
 	return p
 }
 
+// lingers is how long a first request under way is waited for. Where its process
+// was killed in the middle of it, nobody ends it for a minute.
+const lingers = 3 * time.Second
+
 // ask sends a request until it is answered. Answers that a person has to live with
 // are success or a conflict with what others did meanwhile; any other is a fault.
+// A request that takes effect but once is hung up on at times, and sent again.
 func (p *person) ask(method, path string, body any, key string, out any) (status int) {
 	var raw []byte
 	if body != nil {
 		raw, _ = json.Marshal(body)
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		req, err := http.NewRequest(method, p.url+"/api/v1"+path, bytes.NewReader(raw))
+	hangUp := key != "" && rand.IntN(3) == 0
+	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		ctx, cancel := context.Background(), func() {}
+		if hangUp {
+			ctx, cancel = context.WithTimeout(ctx, time.Millisecond+rand.N(40*time.Millisecond))
+			hangUp = false
+		}
+		req, err := http.NewRequestWithContext(ctx, method, p.url+"/api/v1"+path, bytes.NewReader(raw))
 		if err != nil {
+			cancel()
 			p.t.Error(err)
 			return 0
 		}
@@ -69,6 +82,7 @@ func (p *person) ask(method, path string, body any, key string, out any) (status
 			answer, err = io.ReadAll(res.Body)
 			_ = res.Body.Close()
 		}
+		cancel()
 		p.mu.Lock()
 		p.requests++
 		if err != nil || status >= 500 {
@@ -77,10 +91,12 @@ func (p *person) ask(method, path string, body any, key string, out any) (status
 		p.mu.Unlock()
 		switch {
 		case err != nil || status >= 500:
-			if time.Now().After(end) {
+			if time.Since(begin) > patience {
 				p.t.Errorf("%s %s is not answered: %d %s %v", method, path, status, answer, err)
 				return 0
 			}
+			continue
+		case status == http.StatusConflict && bytes.Contains(answer, []byte(`"in_progress"`)) && time.Since(begin) < lingers:
 			continue
 		case status == http.StatusUnprocessableEntity && bytes.Contains(answer, []byte("startAt is in the past")): // nobody was up for so long
 		case status >= 400 && status != http.StatusConflict:
