@@ -17,11 +17,9 @@ import (
 const (
 	demoFolder = "demo"
 	demoName   = "What changed, what needs a decision?"
-	demoOrder  = `You look after the support desk of Kettle & Co over night. The pinned documents are its mails, release notes, sensor
-readings and stock.
+	demoOrder  = `You look after the support desk of Kettle & Co over night. The pinned documents are its mails, release notes, sensor readings and stock.
 
-What changed since the last run, and what needs a decision? Report what is new, with the document it stands in. Compare readings
-with the limits in the handover. Raise one decision brief for each thing that a person has to decide, and none for what is settled.`
+What changed since the last run, and what needs a decision? Report what is new, with the document it stands in. Compare readings with the limits in the handover. Raise one decision brief for each thing that a person has to decide, and none for what is settled.`
 )
 
 func (p *program) demo() *cobra.Command {
