@@ -174,3 +174,27 @@ func TestATaskOfAnotherWorkspaceIsNotThere(t *testing.T) {
 }
 
 func quote(s string) string { return `"` + strings.ReplaceAll(s, "\n", `\n`) + `"` }
+
+// The list is written down once more on purpose: whoever adds a tool says here
+// whether it changes something.
+func TestInAReadOnlyWorkspaceOnlyToolsThatReadAreCalled(t *testing.T) {
+	d := sit(t)
+	if got := strings.Join(d.tools.Mutating(), " "); got != "write_document create_task comment_task request_completion" {
+		t.Fatalf("the tools that change something are %s", got)
+	}
+	_, err := d.Steer.EditWorkspace(t.Context(), d.Caller, nil, steer.WorkspacePatch{ReadOnly: new(true)})
+	d.Must(err)
+	for tool, args := range map[string]string{
+		"write_document": `{"title": "T", "content": "c"}`, "create_task": `{"instruction": "x"}`, "comment_task": `{"content": "c"}`, "request_completion": `{"summary": "s"}`,
+	} {
+		if _, err := d.call(tool, args); errs.CodeOf(err) != "read_only" || errs.KindOf(err) == errs.Internal || !strings.Contains(err.Error(), tool) {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+	d.ok("list_tasks", `{}`)
+	d.ok("create_brief", `{"type":"decision","title":"May I?","summary":"It is read-only.","choices":[{"key":"yes","label":"Yes"}]}`)
+	d.ok("request_checkpoint", `{"reason": "A person should look."}`)
+	_, err = d.Steer.EditWorkspace(t.Context(), d.Caller, nil, steer.WorkspacePatch{ReadOnly: new(false)})
+	d.Must(err)
+	d.ok("write_document", `{"title": "T", "content": "c"}`)
+}
