@@ -18,6 +18,7 @@ export const en = {
     waiting: (count: string) => `${count} waiting`,
     theme: { label: 'Appearance', system: 'System', light: 'Light', dark: 'Dark' },
     notFound: { title: 'Nothing here', hint: 'The address is wrong, or what it named is gone or belongs to another workspace.', back: 'Back to Today' },
+    unfetched: { title: 'This page did not load', hint: 'The server does not answer. What you typed elsewhere is still there.' },
     crashed: { title: 'This page broke', hint: 'Reloading usually helps. What is running goes on running.', reload: 'Reload' },
   },
   live: {
@@ -88,6 +89,7 @@ export const en = {
     password: 'Password',
     submit: 'Sign in',
     wrong: 'This e-mail and password do not go together.',
+    used: 'This link was used already, or it is too old. Sign in with your password, or run dogwatch admin link on the host for a new one.',
     lost: 'First start? The terminal shows a link that signs you in once. Password lost? On the host run',
     language: 'Language',
   },

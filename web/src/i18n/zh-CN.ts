@@ -18,6 +18,7 @@ export const zhCN: Dict = {
     waiting: (count) => `${count} 条待处理`,
     theme: { label: '外观', system: '跟随系统', light: '浅色', dark: '深色' },
     notFound: { title: '这里什么也没有', hint: '地址有误，或者它指向的内容已不存在，或属于其他工作区。', back: '回到今日' },
+    unfetched: { title: '页面未能加载', hint: '服务器没有响应。您在别处输入的内容仍然保留。' },
     crashed: { title: '页面出错了', hint: '重新加载通常就好。正在运行的任务不受影响。', reload: '重新加载' },
   },
   live: {
@@ -88,6 +89,7 @@ export const zhCN: Dict = {
     password: '密码',
     submit: '登录',
     wrong: '邮箱与密码不匹配。',
+    used: '此链接已被使用或已过期。请用密码登录，或在主机上运行 dogwatch admin link 获取新链接。',
     lost: '首次启动？终端里有一个一次性登录链接。忘记密码？在主机上运行',
     language: '语言',
   },

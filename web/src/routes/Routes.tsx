@@ -1,13 +1,28 @@
-import { type ComponentType, lazy, Suspense, useEffect } from 'react'
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react'
 import { Route, Switch, useLocation } from 'wouter'
 import { setFetchAhead } from '@/ui/Link'
 import { App } from './App'
-import { NotFound } from './edges'
+import { NotFound, Unfetched } from './edges'
 import { Shell } from './Shell'
 
-/** A page whose code comes when it is needed, or a little earlier. */
+/**
+ * A page whose code comes when it is needed, or a little earlier. When it does not
+ * come (the server is away), only the page says so and offers another try: the menu
+ * and what was typed elsewhere stay.
+ */
 function page<P extends object>(fetch: () => Promise<ComponentType<P>>) {
-  return { fetch, Page: lazy(async () => ({ default: await fetch() })) }
+  const attempt = (again: () => void) => lazy(async () => ({ default: await fetch().catch(() => () => <Unfetched onRetry={again} />) as ComponentType<P> }))
+  let current: ReturnType<typeof attempt> | undefined
+  function Page(props: P) {
+    const [, show] = useState(0)
+    current ??= attempt(() => {
+      current = undefined
+      show((n) => n + 1)
+    })
+    const Code = current as ComponentType<P>
+    return <Code {...props} />
+  }
+  return { fetch, Page }
 }
 
 const signIn = page(() => import('./SignInPage').then((m) => m.SignInPage))

@@ -13,7 +13,7 @@ const inside = (next: string | undefined) => (next && /^\/(?![/\\])/.test(next) 
 
 export function SignInPage() {
   const t = useT()
-  const { next } = wordsOf(useSearch(), 'next')
+  const { next, link } = wordsOf(useSearch(), 'next', 'link')
   const [, go] = useLocation()
   const setLanguage = useSetLanguage()
   const { data: me } = useQuery(meQuery)
@@ -23,6 +23,7 @@ export function SignInPage() {
   if (me) return <Redirect to={inside(next)} replace />
   return (
     <SignIn
+      notice={link === 'used' ? t.signIn.used : undefined}
       onLanguage={setLanguage}
       onDone={() => {
         live.start()

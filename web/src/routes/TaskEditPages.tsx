@@ -2,10 +2,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { given } from '@/api/paging'
+import { asProblem } from '@/api/problem'
 import { agentsQuery } from '@/api/session'
 import { createTask, pinDocument, runTask, taskQuery, updateTask } from '@/api/tasks'
 import type { Document, Task } from '@/api/types'
 import { DocumentPicker } from '@/features/documents/Pinned'
+import { changed, collides } from '@/features/tasks/patch'
 import { TaskForm, type TaskValues } from '@/features/tasks/TaskForm'
 import { useT } from '@/i18n'
 import { to } from '@/places'
@@ -107,11 +109,12 @@ function Edit({ saved }: { saved: Task }) {
   const agents = useQuery(agentsQuery).data ?? []
   // The task as it was when the form opened: an event must not pull it away.
   const [task] = useState(saved)
-  const [base, setBase] = useState(saved.version)
+  // What the next save is made on: after a refusal the newer state, which has been told.
+  const [madeOn, setMadeOn] = useState(saved)
   const ref = task.identifier
   const save = useMutation({
-    mutationFn: (values: TaskValues) =>
-      updateTask(ref, {
+    mutationFn: async (values: TaskValues) => {
+      const patch = changed(task, {
         instruction: values.instruction,
         ...(values.name ? { name: values.name } : {}),
         automation: values.automation ?? null,
@@ -120,14 +123,27 @@ function Edit({ saved }: { saved: Task }) {
         labels: values.labels,
         maxTopics: values.maxTopics,
         config: configOf(values, task.config),
-        ...(values.assigneeAgent && values.assigneeAgent !== task.assigneeAgent ? { assigneeAgent: values.assigneeAgent } : {}),
-      }, base),
-    // Saved by somebody else meanwhile: said once, and the next save is on top of it.
-    onError: () => setBase(saved.version),
-    onSuccess: async (after) => {
-      client.setQueryData(taskQuery(ref).queryKey, after)
+        ...(values.assigneeAgent ? { assigneeAgent: values.assigneeAgent } : {}),
+      })
+      if (Object.keys(patch).length === 0) return task
+      let { version } = madeOn
+      for (;;) {
+        try {
+          return await updateTask(ref, patch, version)
+        } catch (error) {
+          if (asProblem(error).status !== 412) throw error
+          const now = await client.fetchQuery({ ...taskQuery(ref), staleTime: 0 })
+          if (now.version === version || collides(patch, madeOn, now)) {
+            setMadeOn(now)
+            throw error
+          }
+          version = now.version // it ran meanwhile; what is edited here is as it was
+        }
+      }
+    },
+    onSuccess: async () => {
       void client.invalidateQueries({ queryKey: ['tasks'] })
-      void client.invalidateQueries({ queryKey: taskQuery(ref).queryKey })
+      await client.invalidateQueries({ queryKey: taskQuery(ref).queryKey })
       go(to.task(ref))
     },
   })

@@ -19,6 +19,20 @@ export function NotFound() {
   )
 }
 
+/** The code of a page did not come. */
+export function Unfetched({ onRetry }: { onRetry: () => void }) {
+  const t = useT()
+  return (
+    <Page title={t.app.unfetched.title}>
+      <Panel>
+        <Empty icon="alert" title={t.app.unfetched.hint}>
+          <Button look="primary" icon="refresh" onClick={onRetry}>{t.common.retry}</Button>
+        </Empty>
+      </Panel>
+    </Page>
+  )
+}
+
 export function Crashed() {
   const t = useT()
   return (

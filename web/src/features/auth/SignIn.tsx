@@ -11,9 +11,9 @@ import { Field, Input, Select } from '@/ui/Field'
 import { Notice } from '@/ui/States'
 import styles from './SignIn.module.css'
 
-type Props = { onLanguage: (lang: Language) => void; onDone: () => void }
+type Props = { notice?: string; onLanguage: (lang: Language) => void; onDone: () => void }
 
-export function SignIn({ onLanguage, onDone }: Props) {
+export function SignIn({ notice, onLanguage, onDone }: Props) {
   const { t, lang } = useLocale()
   const client = useQueryClient()
   const [email, setEmail] = useState('')
@@ -45,6 +45,7 @@ export function SignIn({ onLanguage, onDone }: Props) {
           <h1>{t.app.name}</h1>
           <p>{t.signIn.hint}</p>
         </header>
+        {notice && <Notice tone="warn" icon="alert">{notice}</Notice>}
         <Field label={t.signIn.email}>
           {(w) => <Input {...w} type="email" name="email" autoComplete="username" required autoFocus value={email} onChange={(e) => setEmail(e.target.value)} />}
         </Field>

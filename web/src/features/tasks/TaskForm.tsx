@@ -51,7 +51,9 @@ export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCan
   const [day, setDay] = useState(text(task?.config.budget?.day?.usd))
   const [run, setRun] = useState(text(task?.config.budget?.operation?.usd))
   const [max, setMax] = useState(text(task?.maxTopics))
-  const [runNow, setRunNow] = useState(!task)
+  // A task by hand is made to run; one with a schedule has its first time coming.
+  const [wanted, setRunNow] = useState<boolean>()
+  const runNow = wanted ?? (!task && draft.mode === 'none')
   const [tried, setTried] = useState(false)
 
   const problem = error ? asProblem(error) : undefined
