@@ -52,6 +52,46 @@ export interface paths {
         patch: operations["editAgent"];
         trace?: never;
     };
+    "/agents/{agent}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin no new run of an agent; open runs go on to their end
+         * @description Least role: admin.
+         */
+        post: operations["pauseAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let an agent begin runs again; nothing is caught up unless asked for
+         * @description Least role: admin.
+         */
+        post: operations["resumeAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit": {
         parameters: {
             query?: never;
@@ -247,6 +287,58 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/calendars": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The calendars that schedules may name, by name
+         * @description Least role: viewer.
+         */
+        get: operations["listCalendars"];
+        put?: never;
+        /**
+         * Keep dates under a name
+         * @description Least role: operator.
+         */
+        post: operations["createCalendar"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/calendars/{calendar}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One calendar
+         * @description Least role: viewer.
+         */
+        get: operations["getCalendar"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a calendar that no schedule names
+         * @description Least role: operator.
+         */
+        delete: operations["deleteCalendar"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a calendar, for every schedule that names it
+         * @description Least role: operator.
+         */
+        patch: operations["editCalendar"];
         trace?: never;
     };
     "/comments/{id}": {
@@ -1033,6 +1125,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The workspace, and how many runs are open
+         * @description Least role: viewer.
+         */
+        get: operations["getWorkspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the workspace, by JSON merge patch
+         * @description Least role: admin.
+         */
+        patch: operations["editWorkspace"];
+        trace?: never;
+    };
+    "/workspace/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run dry: begin no new run, until resumed; openRuns says how many are left
+         * @description Least role: admin.
+         */
+        post: operations["maintenanceWorkspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workspace/pause": {
         parameters: {
             query?: never;
@@ -1043,7 +1179,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin no new run
+         * Begin no new run; open runs go on to their end
          * @description Least role: admin.
          */
         post: operations["pauseWorkspace"];
@@ -1063,10 +1199,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin runs again
+         * End pause and maintenance; nothing is caught up unless asked for
          * @description Least role: admin.
          */
         post: operations["resumeWorkspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspace/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin no new run, and interrupt every open one
+         * @description Least role: admin.
+         */
+        post: operations["stopWorkspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1081,6 +1237,8 @@ export interface components {
             id?: string;
             /** @enum {string} */
             kind: "person" | "token" | "agent" | "system";
+            /** @description Of a person, token or agent that is still there */
+            name?: string;
         };
         Agent: {
             /** Format: date-time */
@@ -1095,9 +1253,15 @@ export interface components {
             name: string;
             /** @enum {string} */
             origin: "person" | "bundle" | "built_in";
-            /** Format: date-time */
+            pauseNote: string | null;
+            /**
+             * Format: date-time
+             * @description Since when it begins no new run
+             */
             pausedAt: string | null;
             profile: components["schemas"]["Profile"];
+            /** @description When none of its tasks starts by itself */
+            quietHours: components["schemas"]["QuietHours"] | null;
             /** Format: int64 */
             revision: number;
             revisionId: string;
@@ -1118,6 +1282,8 @@ export interface components {
             name?: string | null;
             /** @description As a whole */
             profile?: components["schemas"]["Profile"] | null;
+            /** @description As a whole; null for none */
+            quietHours?: components["schemas"]["QuietHours"] | null;
             /**
              * Format: int64
              * @description The version that was read
@@ -1331,9 +1497,43 @@ export interface components {
             /** Format: double */
             usd?: number;
         };
+        Calendar: {
+            /** Format: date-time */
+            createdAt: string;
+            dates: string[];
+            id: string;
+            name: string;
+            ranges: components["schemas"]["DateRange"][];
+            /** Format: date-time */
+            updatedAt: string;
+            /** Format: int64 */
+            version: number;
+        };
+        CalendarCreate: {
+            /** @description 2026-12-25 */
+            dates?: string[];
+            name: string;
+            /** @description Both ends are included */
+            ranges?: components["schemas"]["DateRange"][];
+        };
+        CalendarPatch: {
+            dates?: string[] | null;
+            /** @description Of a calendar that no schedule names */
+            name?: string | null;
+            ranges?: components["schemas"]["DateRange"][] | null;
+            /**
+             * Format: int64
+             * @description The version that was read
+             */
+            version?: number;
+        };
         CancelTopicRequest: {
             /** @description Why, for others */
             note?: string;
+        };
+        CatchUpInBody: {
+            /** @description One run now of each task that was refused one meanwhile */
+            catchUp?: boolean;
         };
         Comment: {
             author: components["schemas"]["Actor"];
@@ -1582,6 +1782,11 @@ export interface components {
         Operation: {
             agentId: string | null;
             agentRevisionId: string | null;
+            /**
+             * Format: date-time
+             * @description Of a further try of a run: it waits until then
+             */
+            beginAt: string | null;
             /** Format: date-time */
             completedAt: string | null;
             completionReason: string | null;
@@ -1629,6 +1834,11 @@ export interface components {
         };
         PageBrief: {
             items: components["schemas"]["Brief"][];
+            /** @description null on the last page */
+            nextCursor: string | null;
+        };
+        PageCalendar: {
+            items: components["schemas"]["Calendar"][];
             /** @description null on the last page */
             nextCursor: string | null;
         };
@@ -1681,6 +1891,10 @@ export interface components {
             items: components["schemas"]["UsageSum"][];
             /** @description null on the last page */
             nextCursor: string | null;
+        };
+        PauseAgentRequest: {
+            /** @description Why, for others */
+            note?: string;
         };
         PauseInBody: {
             /** @description Also stop the open run */
@@ -1744,10 +1958,24 @@ export interface components {
             /** @description What it may call; * for all */
             tools: string[];
         };
+        QuietHours: {
+            /** @description On which it begins; 0 is Sunday, none is every day */
+            days?: number[];
+            /** @description HH:MM, excluded */
+            end: string;
+            /** @description HH:MM */
+            start: string;
+            /** @description IANA name; absent: the workspace's */
+            timezone?: string;
+        };
         ResolveInBody: {
             /** @description The key of one of its actions */
             action: string;
             comment?: string;
+        };
+        ResumeAgentRequest: {
+            /** @description One run now of each task that was refused one meanwhile */
+            catchUp?: boolean;
         };
         ResumeInBody: {
             /** @description Run once now for the times that passed */
@@ -1858,9 +2086,16 @@ export interface components {
             nextPlannedAt: string | null;
             /** Format: date-time */
             nextRunAt: string | null;
+            /** @description Why a heartbeat comes sooner or later than its interval: its agent asked for it, or its runs get nowhere */
+            nextRunWhy: string | null;
             parent: string | null;
             /** @enum {string} */
             priority: "none" | "urgent" | "high" | "normal" | "low";
+            /**
+             * Format: int64
+             * @description Scheduled runs in a row that left the handoff of the run before
+             */
+            repeats: number;
             /** Format: int64 */
             seq: number;
             /** Format: date-time */
@@ -2159,6 +2394,8 @@ export interface components {
              * @description null: time alone does not start it
              */
             nextRunAt: string | null;
+            /** @description Why then, where it is not simply the schedule's */
+            nextRunWhy: string | null;
             /** @description What would become of the next fire: run, or the reason of its refusal */
             outcome: string;
             status: string;
@@ -2171,10 +2408,63 @@ export interface components {
         };
         Workspace: {
             id: string;
+            /**
+             * Format: date-time
+             * @description Since when it runs dry: no new run begins, open ones go to their end
+             */
+            maintenanceAt: string | null;
+            maintenanceNote: string | null;
             name: string;
             pauseNote: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Since when no new run begins
+             */
             pausedAt: string | null;
+            /** @description When nothing starts by itself */
+            quietHours: components["schemas"]["QuietHours"] | null;
+            /** @description Agents may call no tool that changes something */
+            readOnly: boolean;
+            slug: string;
+            timezone: string;
+            /** Format: int64 */
+            version: number;
+        };
+        WorkspacePatch: {
+            name?: string | null;
+            /** @description As a whole; null for none */
+            quietHours?: components["schemas"]["QuietHours"] | null;
+            readOnly?: boolean | null;
+            timezone?: string | null;
+            /**
+             * Format: int64
+             * @description The version that was read
+             */
+            version?: number;
+        };
+        WorkspaceState: {
+            id: string;
+            /**
+             * Format: date-time
+             * @description Since when it runs dry: no new run begins, open ones go to their end
+             */
+            maintenanceAt: string | null;
+            maintenanceNote: string | null;
+            name: string;
+            /**
+             * Format: int64
+             * @description What a pause or maintenance still waits for
+             */
+            openRuns: number;
+            pauseNote: string | null;
+            /**
+             * Format: date-time
+             * @description Since when no new run begins
+             */
+            pausedAt: string | null;
+            /** @description When nothing starts by itself */
+            quietHours: components["schemas"]["QuietHours"] | null;
+            /** @description Agents may call no tool that changes something */
             readOnly: boolean;
             slug: string;
             timezone: string;
@@ -2319,6 +2609,90 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AgentPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agent"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pauseAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Its id or slug */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PauseAgentRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agent"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resumeAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Its id or slug */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ResumeAgentRequest"];
             };
         };
         responses: {
@@ -2530,6 +2904,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id or number: B-7 */
@@ -2570,6 +2946,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id or number: B-7 */
@@ -2610,6 +2988,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id or number: B-7 */
@@ -2691,6 +3071,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id or number: B-7 */
@@ -2712,6 +3094,192 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Brief"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listCalendars: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description nextCursor of the page before */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageCalendar"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CalendarCreate"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calendar"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path: {
+                /** @description Its id or name */
+                calendar: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calendar"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path: {
+                /** @description Its id or name */
+                calendar: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    editCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Its id or name */
+                calendar: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CalendarPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calendar"];
                 };
             };
             /** @description Error */
@@ -3313,6 +3881,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 id: string;
@@ -3628,6 +4198,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
@@ -3750,6 +4322,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
@@ -3938,6 +4512,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
@@ -3978,6 +4554,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
@@ -4018,6 +4596,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
@@ -4058,6 +4638,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
@@ -4437,6 +5019,8 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 id: string;
@@ -4541,12 +5125,85 @@ export interface operations {
             };
         };
     };
-    pauseWorkspace: {
+    getWorkspace: {
         parameters: {
             query?: never;
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    editWorkspace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspacePatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    maintenanceWorkspace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path?: never;
             cookie?: never;
@@ -4560,10 +5217,50 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Workspace"];
+                    "application/json": components["schemas"]["WorkspaceState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pauseWorkspace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NoteInBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceState"];
                 };
             };
             /** @description Error */
@@ -4583,6 +5280,47 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CatchUpInBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopWorkspace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
             };
             path?: never;
             cookie?: never;
@@ -4596,10 +5334,11 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Workspace"];
+                    "application/json": components["schemas"]["WorkspaceState"];
                 };
             };
             /** @description Error */
