@@ -230,6 +230,42 @@ describe('the line to the server', () => {
   })
 })
 
+describe('a run that is under way', () => {
+  // The built-in model answers at once; what a slow one looks like is played here,
+  // on a real run's answers.
+  it('shows what the model writes while it writes, then the step', async () => {
+    const { identifier } = await task('Slow', { start: true })
+    await briefOf(identifier)
+    const [done] = (await api<List<{ id: string; operations: { id: string; stepCount: number }[] }>>(page, 'GET', `/tasks/${identifier}/topics`)).items
+    const operation = done!.operations.at(-1)!
+    const apart = await browser.newContext({ storageState: await context.storageState() })
+    const { page: p, faults: wrong } = await watched(apart)
+    await apart.route(`**/api/v1/topics/${done!.id}`, async (route) => {
+      const topic = (await (await route.fetch()).json()) as { operations: object[] }
+      await route.fulfill({ json: { ...topic, status: 'running', completedAt: null, handoff: null, operations: topic.operations.map((o) => ({ ...o, status: 'running', completedAt: null, completionReason: null })) } })
+    })
+    const event = (type: string, id: string | null, payload: object) =>
+      `${id ? `id: ${id}\n` : ''}data: ${JSON.stringify({ id, type, at: new Date().toISOString(), subject: { kind: 'operation', id: operation.id }, payload: { operationId: operation.id, topicId: done!.id, ...payload } })}\n\n`
+    const seq = operation.stepCount + 1
+    const lines = [
+      `id: 1\n\n${event('step.delta', null, { seq, text: 'Two letters arrived ' })}${event('step.delta', null, { seq, text: 'since the last run.' })}`,
+      event('step.added', '2', { seq, kind: 'model' }),
+    ]
+    await apart.route('**/api/v1/events', (route) => {
+      const body = lines.shift()
+      if (body) return route.fulfill({ contentType: 'text/event-stream', body })
+      // … and then silence
+    })
+    await open(`/topics/${done!.id}`, p)
+    const writing = p.getByText('Two letters arrived since the last run.')
+    await writing.first().waitFor()
+    await picture(p, 'writing')
+    await expect.poll(() => writing.count(), { timeout: 10_000 }).toBe(0) // the step is recorded: its text comes with it
+    expect(wrong).toEqual([])
+    await apart.close()
+  })
+})
+
 describe('the keyboard', () => {
   it('goes everywhere', async () => {
     await open('/')
@@ -289,13 +325,13 @@ describe('settings', () => {
     await button('Save').click()
     await page.getByRole('heading', { level: 1, name: '设置' }).waitFor()
     try {
-    for (const [path, name] of [['/', 'today'], ['/inbox', 'inbox'], ['/tasks', 'tasks'], ['/tasks/new', 'new-task'], ['/settings', 'settings']] as const) {
-      await open(path)
-      await page.getByRole('navigation').getByRole('link', { name: /^收件箱/ }).waitFor()
-      await page.waitForTimeout(400)
-      await picture(page, `zh-${name}`)
-    }
-    expect(await page.evaluate(() => document.documentElement.lang)).toBe('zh-CN')
+      for (const [path, name] of [['/', 'today'], ['/inbox', 'inbox'], ['/tasks', 'tasks'], ['/tasks/new', 'new-task'], ['/settings', 'settings']] as const) {
+        await open(path)
+        await page.getByRole('navigation').getByRole('link', { name: /^收件箱/ }).waitFor()
+        await page.waitForTimeout(400)
+        await picture(page, `zh-${name}`)
+      }
+      expect(await page.evaluate(() => document.documentElement.lang)).toBe('zh-CN')
     } finally {
       await api(page, 'PATCH', '/me', { language: 'en' }) // the other stories speak English
     }

@@ -18,7 +18,7 @@ export const zhCN: Dict = {
     waiting: (count) => `${count} 条待处理`,
     theme: { label: '外观', system: '跟随系统', light: '浅色', dark: '深色' },
     notFound: { title: '这里什么也没有', hint: '地址有误，或者它指向的内容已不存在，或属于其他工作区。', back: '回到今日' },
-    unfetched: { title: '页面未能加载', hint: '服务器没有响应。您在别处输入的内容仍然保留。' },
+    unfetched: { title: '页面未能加载', hint: '服务器没有响应。你在别处输入的内容仍然保留。' },
     crashed: { title: '页面出错了', hint: '重新加载通常就好。正在运行的任务不受影响。', reload: '重新加载' },
   },
   live: {
