@@ -404,6 +404,7 @@ export const en = {
     waitingFor: { human: 'Waits for a person', tool: 'Waits for a tool', device: 'Waits for a device' } as Record<string, string>,
     handoff: 'Handoff',
     handoffHint: 'The next run starts from this.',
+    handoffLater: 'It is written when the run has ended.',
     handoffPending: 'The handoff is being written…',
     findings: 'Key findings',
     nextAction: 'Next',

@@ -397,6 +397,7 @@ export const zhCN: Dict = {
     waitingFor: { human: '等待人处理', tool: '等待工具', device: '等待设备' },
     handoff: '交接',
     handoffHint: '下次运行从这里开始。',
+    handoffLater: '运行结束后写下。',
     handoffPending: '正在写交接…',
     findings: '关键发现',
     nextAction: '下一步',

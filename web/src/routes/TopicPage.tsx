@@ -21,7 +21,7 @@ import { Markdown } from '@/ui/Markdown'
 import { Column, Columns, Page } from '@/ui/Page'
 import { Panel } from '@/ui/Panel'
 import { Facts } from '@/ui/Rows'
-import { Bones, Nothing } from '@/ui/States'
+import { Bones } from '@/ui/States'
 import { toast, toastProblem } from '@/ui/Toasts'
 import { Took, When } from '@/ui/When'
 import { mayOperate, useMe } from './me'
@@ -56,7 +56,7 @@ function TopicView({ topic }: { topic: Topic }) {
         <Column>
           {open && <Panel title={t.topics.liveTitle}><LiveRun operation={open} /></Panel>}
           <Panel title={t.topics.handoff} hint={t.topics.handoffHint}>
-            {topic.handoff ? <HandoffView handoff={topic.handoff} /> : <Nothing>{topic.status === 'running' ? t.topics.handoffHint : t.topics.handoffPending}</Nothing>}
+            {topic.handoff ? <HandoffView handoff={topic.handoff} /> : <p>{topic.status === 'running' ? t.topics.handoffLater : t.topics.handoffPending}</p>}
           </Panel>
           <Panel title={t.topics.conversation}><Conversation topic={topic.id} open={open?.id} lastStep={steps?.at(-1)?.seq ?? 0} /></Panel>
         </Column>
