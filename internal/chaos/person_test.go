@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -49,13 +50,14 @@ const lingers = 3 * time.Second
 
 // ask sends a request until it is answered. Answers that a person has to live with
 // are success or a conflict with what others did meanwhile; any other is a fault.
-// A request that takes effect but once is hung up on at times, and sent again.
+// Of a request that takes effect but once the answer is lost at times, or the
+// person hangs up before it comes; then it is sent again.
 func (p *person) ask(method, path string, body any, key string, out any) (status int) {
 	var raw []byte
 	if body != nil {
 		raw, _ = json.Marshal(body)
 	}
-	hangUp := key != "" && rand.IntN(3) == 0
+	hangUp, lose := key != "" && rand.IntN(4) == 0, key != "" && rand.IntN(4) == 0
 	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		ctx, cancel := context.Background(), func() {}
 		if hangUp {
@@ -85,6 +87,9 @@ func (p *person) ask(method, path string, body any, key string, out any) (status
 		cancel()
 		p.mu.Lock()
 		p.requests++
+		if lose && err == nil && status < 300 {
+			lose, err = false, errors.New("the answer was lost")
+		}
 		if err != nil || status >= 500 {
 			p.again++
 		}
