@@ -3,6 +3,7 @@ package httpapi
 import (
 	"io"
 	"io/fs"
+	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -52,7 +53,14 @@ func serveFile(w http.ResponseWriter, r *http.Request, files fs.FS, name string)
 	if name == "" || name == "index.html" || !fs.ValidPath(name) || strings.HasPrefix(path.Base(name), ".") {
 		return false
 	}
-	f, err := files.Open(name)
+	packed := false
+	f, err := files.Open(name + ".gz") // made when the dashboard is built
+	if packed = err == nil && acceptsGzip(r); !packed {
+		if err == nil {
+			f.Close()
+		}
+		f, err = files.Open(name)
+	}
 	if err != nil {
 		return false
 	}
@@ -62,10 +70,27 @@ func serveFile(w http.ResponseWriter, r *http.Request, files fs.FS, name string)
 	if err != nil || info.IsDir() || !ok {
 		return false
 	}
-	w.Header().Set("Cache-Control", "no-cache")
+	h := w.Header()
+	h.Add("Vary", "Accept-Encoding")
+	if packed {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Content-Type", mime.TypeByExtension(path.Ext(name))) // else it is told from the packed bytes
+	}
+	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(name, "assets/") { // their names carry a hash of their content
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, name, info.ModTime(), content)
 	return true
+}
+
+// acceptsGzip reports whether the client takes gzip, and has not said that it does not.
+func acceptsGzip(r *http.Request) bool {
+	for _, part := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		coding, q, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";q=")
+		if strings.EqualFold(coding, "gzip") {
+			return strings.Trim(q, "0.") != "" || q == ""
+		}
+	}
+	return false
 }

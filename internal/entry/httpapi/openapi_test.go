@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -23,5 +25,21 @@ func TestTheDocumentNeedsNothingThatRuns(t *testing.T) {
 	again, err := OpenAPI()
 	if err != nil || string(again) != string(raw) {
 		t.Error("the document differs from one call to the next")
+	}
+}
+
+// The dashboard's client is generated from a copy of the document: `make openapi`
+// brings it up to date.
+func TestTheDashboardsCopyIsCurrent(t *testing.T) {
+	have, err := os.ReadFile("../../../web/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(string(have)) != strings.TrimSpace(string(want)) {
+		t.Error("web/openapi.json is not what `dogwatch openapi` prints; run `make openapi`")
 	}
 }
