@@ -153,6 +153,7 @@ func (p *parts) wireWorker(launcher *launch.Launcher, steerer *steer.Steerer, me
 	handlers := map[string]worker.Handler{
 		job.Tick.Name:      {Run: launcher.Tick},
 		job.Unlock.Name:    {Run: launcher.Unlock},
+		job.Backfill.Name:  {Run: launcher.Backfill},
 		job.Stop.Name:      {Run: steerer.StopRuns},
 		job.Step.Name:      {Run: runs.Step, Ending: runs.GiveUp},
 		job.Settle.Name:    {Run: ends.Settle},

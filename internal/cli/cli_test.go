@@ -218,6 +218,21 @@ func TestTaskMoves(t *testing.T) {
 		check(t, 0, "✓ T-1 resumed · now scheduled (armed) · next 21:14 UTC")
 }
 
+func TestTaskBackfill(t *testing.T) {
+	const path = "POST /tasks/T-1/backfill"
+	r := cli(t, "", map[string][]string{path: {`202 {"planned":2,"skippedAlreadyRan":3,"skippedRefused":1,"first":"2026-03-01T06:00:00.000Z","last":"2026-03-02T06:00:00.000Z","more":true}`}},
+		"task", "backfill", "T-1", "--from", "2026-03-01 07:00", "--to", "2026-03-02T09:00:00Z", "--zone", "Europe/Berlin", "--max", "2", "--all")
+	r.check(t, 0, "✓ 2 runs, from ", "3 ran already", "1 are refused by the schedule", "--max")
+	if r.asked[0] != path+` {"from":"2026-03-01T06:00:00Z","max":2,"onlyMissing":false,"to":"2026-03-02T09:00:00Z"}` {
+		t.Errorf("asked %q", r.asked)
+	}
+	cli(t, "", map[string][]string{path: {`202 {"planned":0}`}}, "task", "backfill", "T-1", "--from", "2026-03-01T06:00:00Z").
+		check(t, 0, "nothing to make up for")
+	cli(t, "", map[string][]string{"DELETE /tasks/T-1/backfill": {`204 `}}, "task", "backfill", "T-1", "--cancel").check(t, 0, "the rest is let go")
+	cli(t, "", nil, "task", "backfill", "T-1").check(t, 2, "--from is missing")
+	cli(t, "", nil, "task", "backfill", "T-1", "--from", "yesterday").check(t, 2, `--from "yesterday" is not a time`)
+}
+
 func TestTaskRunWait(t *testing.T) {
 	start := map[string][]string{"POST /tasks/T-1/run": {`202 {"topicId":"tp","operationId":"o","skippedChecks":["outside_active_hours"]}`}}
 	topic := func(status string) string {

@@ -18,7 +18,7 @@ import (
 
 func (p *program) task() *cobra.Command {
 	return group("task", "Standing orders and one-off work",
-		p.taskCreate(), p.taskList(), p.taskShow(), p.taskRun(),
+		p.taskCreate(), p.taskList(), p.taskShow(), p.taskRun(), p.taskBackfill(),
 		p.taskMove("pause", "Hold a task; a run that is open goes on to its end", "paused"),
 		p.taskMove("resume", "Go on with a paused task", "resumed"),
 		p.taskMove("cancel", "Stop a task and its run", "canceled"),
@@ -400,6 +400,12 @@ func (p *program) why() *cobra.Command {
 				Outcome    string     `json:"outcome"`
 				NextRunAt  *time.Time `json:"nextRunAt"`
 				NextRunWhy string     `json:"nextRunWhy"`
+				Backfill   *struct {
+					Planned  int        `json:"planned"`
+					Done     int        `json:"done"`
+					Next     *time.Time `json:"next"`
+					WaitsFor string     `json:"waitsFor"`
+				} `json:"backfill"`
 			}](answer)
 			if err != nil {
 				return err
@@ -417,6 +423,15 @@ func (p *program) why() *cobra.Command {
 			}
 			if w.NextRunWhy != "" {
 				p.printf(" · %s", oneLine(w.NextRunWhy))
+			}
+			if b := w.Backfill; b != nil {
+				p.printf("\n→ a backfill is at %d of %d", b.Done, b.Planned)
+				if b.Next != nil {
+					p.printf(", for %s", p.when(b.Next))
+				}
+				if b.WaitsFor != "" {
+					p.printf(", and waits: %s", oneLine(b.WaitsFor))
+				}
 			}
 			p.printf("\n")
 			return nil

@@ -207,6 +207,11 @@ func (n *newTask) config() map[string]any {
 
 // parseTime reads a time with an offset, or a wall clock of a zone.
 func parseTime(v, zone string, local *time.Location) (time.Time, error) {
+	return parseMoment("--at", v, zone, local)
+}
+
+// parseMoment is parseTime for the flag of that name.
+func parseMoment(flag, v, zone string, local *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, v); err == nil {
 		return t, nil
 	}
@@ -222,7 +227,7 @@ func parseTime(v, zone string, local *time.Location) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef(`--at %q is not a time; allowed are "2026-05-01 07:00" and RFC 3339`, v)
+	return time.Time{}, usagef(`%s %q is not a time; allowed are "2026-05-01 07:00" and RFC 3339`, flag, v)
 }
 
 // localZone is the name of this host's zone, as far as the host says it.

@@ -80,6 +80,9 @@ var (
 	// Stop: a person stopped a workspace; flow/steer interrupts what runs in it, each
 	// run under its task's lock. Key: the workspace.
 	Stop = Kind{"stop", Fast, 100, 5 * time.Minute}
+	// Backfill: make up for the next planned time of a task; flow/launch. Key: the
+	// task. The end of each of its runs posts it again.
+	Backfill = Kind{"backfill", Fast, 100, time.Minute}
 	// Reconcile: prove the invariants and repair what breaks them; flow/tick.
 	// Key: "all"; it posts itself anew.
 	Reconcile = Kind{"reconcile", Housekeeping, 1000, 5 * time.Minute}
@@ -89,7 +92,7 @@ var (
 )
 
 // Kinds lists every kind.
-var Kinds = []Kind{Tick, Step, Settle, Handoff, Unlock, Stop, Reconcile, Retention}
+var Kinds = []Kind{Tick, Step, Settle, Handoff, Unlock, Stop, Backfill, Reconcile, Retention}
 
 // IDs is the body of a job. It never changes after the post.
 type IDs struct {

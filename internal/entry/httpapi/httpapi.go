@@ -142,6 +142,7 @@ func New(d Deps) *Server {
 	s.taskRoutes()
 	s.taskActionRoutes()
 	s.tickRoutes()
+	s.backfillRoutes()
 	s.commentRoutes()
 	s.topicRoutes()
 	s.operationRoutes()

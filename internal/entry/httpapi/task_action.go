@@ -57,6 +57,7 @@ type Why struct {
 	Detail       string      `json:"detail" doc:"The refusal in words"`
 	NextRunAt    *Time       `json:"nextRunAt" nullable:"true" doc:"null: time alone does not start it"`
 	NextRunWhy   *string     `json:"nextRunWhy" doc:"Why then, where it is not simply the schedule's"`
+	Backfill     *Backfill   `json:"backfill,omitempty" doc:"The backfill that is under way"`
 }
 
 // WhyCheck is the answer to one question of the gate.
@@ -133,8 +134,8 @@ func (s *Server) why(ctx context.Context, in *ByTask) (*whyOut, error) {
 	}
 	out := Why{
 		Status: e.Task.Status, StatusReason: e.Task.StatusReason, Outcome: "run", Detail: e.Verdict.Detail, NextRunAt: timeOf(e.NextRunAt),
-		NextRunWhy: textOrNull(e.Task.NextWhy),
-		Checks:     each(e.Checks, func(c task.CheckResult) WhyCheck { return WhyCheck{c.Check, c.OK, c.Detail} }),
+		NextRunWhy: textOrNull(e.Task.NextWhy), Backfill: backfillOf(e.Backfill),
+		Checks: each(e.Checks, func(c task.CheckResult) WhyCheck { return WhyCheck{c.Check, c.OK, c.Detail} }),
 	}
 	if !e.Verdict.OK() {
 		out.Outcome = string(e.Verdict.Reason)

@@ -33,7 +33,7 @@ type Tick struct {
 func tickOf(names names) func(store.Tick) Tick {
 	return func(t store.Tick) Tick {
 		out := Tick{
-			ID: t.ID, Task: names.task(t.TaskID), TaskID: t.TaskID, PlannedAt: timeOf(t.PlannedAt), FireAt: Time{t.FireAt},
+			ID: t.ID, Task: names.task(t.TaskID), TaskID: t.TaskID, PlannedAt: timeOf(t.Time()), FireAt: Time{t.FireAt},
 			Origin: t.Origin, State: t.State, Reason: t.Reason, TopicID: t.TopicID, Late: t.Late(), Count: t.Count,
 			FirstPlannedAt: timeOf(t.FirstPlannedAt), LastPlannedAt: timeOf(t.LastPlannedAt), Note: t.Note,
 			Actor: Actor{Kind: t.ActorKind, ID: deref(t.ActorID)}, CreatedAt: Time{t.CreatedAt}, EndedAt: timeOf(t.EndedAt),

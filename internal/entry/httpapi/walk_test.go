@@ -63,7 +63,7 @@ var bodies = map[string]string{
 	"addComment": `{"content":"c"}`, "editComment": `{"content":"c"}`, "resolveBrief": `{"action":"acknowledge"}`,
 	"assignBrief": `{"assignee":null}`, "snoozeBrief": `{"until":null}`, "createDocument": `{"title":"walk","content":"c"}`,
 	"editDocument": `{"content":"c"}`, "createAgent": `{"slug":"walk","name":"n","profile":{"system":"s","tools":[]}}`, "editAgent": `{"name":"n"}`,
-	"editWorkspace": `{"name":"n"}`, "createCalendar": `{"name":"walk"}`, "editCalendar": `{"dates":["2026-12-25"]}`,
+	"backfillTask": `{"from":"2026-01-01T00:00:00Z"}`, "editWorkspace": `{"name":"n"}`, "createCalendar": `{"name":"walk"}`, "editCalendar": `{"dates":["2026-12-25"]}`,
 }
 
 type declared struct {

@@ -40,7 +40,7 @@ func (r run) prompt(ctx context.Context) (string, []string, error) {
 	}
 	p := prompt.Run{
 		Identifier: t.Identifier, Name: t.Name, Description: t.Description, Instruction: t.Instruction, Priority: string(t.Priority),
-		Number: tp.Seq, Now: now, Trigger: trigger(tp.Origin),
+		Number: tp.Seq, Now: now, Trigger: trigger(tp.Origin, tick.Time()),
 	}
 	if spec, err := t.Spec(); err == nil && spec != nil {
 		p.Zone, p.Now = spec.Zone(), now.In(spec.Location())
@@ -144,8 +144,12 @@ func (r run) previous(ctx context.Context, p *prompt.Run) (began time.Time, err 
 	return began, nil
 }
 
-func trigger(o topic.Origin) string {
+func trigger(o topic.Origin, planned *time.Time) string {
 	switch o {
+	case topic.Backfill:
+		if planned != nil {
+			return "a person who wants its planned time " + planned.UTC().Format("2006-01-02 15:04 MST") + " made up for: do what was to be done then"
+		}
 	case topic.Heartbeat:
 		return "its heartbeat"
 	case topic.Schedule, topic.Every:

@@ -125,8 +125,8 @@ func agentOf(ctx context.Context, r store.Reader, sc access.Scope, t task.Task) 
 // judgedAt is the time that bounds, dates and hours are asked about: the planned
 // one, or now for a run that nobody planned.
 func judgedAt(ctx context.Context, r store.Reader, tick store.Tick) (time.Time, error) {
-	if tick.PlannedAt != nil {
-		return *tick.PlannedAt, nil
+	if at := tick.Time(); at != nil {
+		return *at, nil
 	}
 	return r.Clock(ctx)
 }
@@ -159,6 +159,7 @@ type Explanation struct {
 	Checks    []task.CheckResult
 	Verdict   task.Verdict // of the next fire, if it came now
 	NextRunAt *time.Time   // nil: time alone will not start it
+	Backfill  *store.Backfill
 }
 
 // Why asks every check of the gate as if the task's next fire, or a run by hand
@@ -184,5 +185,9 @@ func (l *Launcher) Why(ctx context.Context, c access.Caller, ref string) (Explan
 	if err != nil {
 		return Explanation{}, err
 	}
-	return Explanation{Task: t, Checks: task.Explain(facts), Verdict: task.Admit(facts), NextRunAt: t.NextFireAt}, nil
+	backfill, err := l.store.OpenBackfill(ctx, c.Scope, t.ID)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return Explanation{Task: t, Checks: task.Explain(facts), Verdict: task.Admit(facts), NextRunAt: t.NextFireAt, Backfill: backfill}, nil
 }

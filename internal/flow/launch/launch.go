@@ -106,7 +106,7 @@ func (l *Launcher) decide(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	if err != nil {
 		return Outcome{}, err
 	}
-	if tick.PlannedAt != nil && tick.State == topic.TickPending && spec != nil {
+	if tick.PlannedAt != nil && tick.State == topic.TickPending && tick.Origin != topic.Backfill && spec != nil {
 		now, err := tx.Now(ctx)
 		if err != nil {
 			return Outcome{}, err
@@ -226,14 +226,18 @@ func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 		// No schedule comes back to it: it waits until the quiet hours end.
 		return l.sleep(ctx, tx, sc, t, tick, v)
 	}
-	if v.Reason == task.Concurrency {
+	if v.Reason == task.Concurrency && tick.Origin != topic.Backfill { // a backfill asks again by itself
 		queued, err := l.wait(ctx, tx, sc, t, tick, v.Reason)
 		if out.Queued = queued; queued || err != nil {
 			return out, err
 		}
 	}
-	if v.Reason == task.InFlight && tick.State == topic.TickPending && spec != nil && spec.Overlap() != schedule.OverlapSkip {
-		queued, err := l.queue(ctx, tx, sc, t, spec, tick)
+	way, err := overlap(ctx, tx, sc, t, spec, tick)
+	if err != nil {
+		return out, err
+	}
+	if v.Reason == task.InFlight && tick.State == topic.TickPending && way != schedule.OverlapSkip {
+		queued, err := l.queue(ctx, tx, sc, t, way, tick)
 		if out.Queued = queued; queued || err != nil {
 			return out, err
 		}
@@ -276,12 +280,28 @@ func (l *Launcher) wait(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 	return true, tx.QueueTick(ctx, sc, tick.ID, why)
 }
 
+// overlap says what becomes of a tick while a run is open: what its schedule says,
+// but a backfill always gives way to the schedule's own times.
+func overlap(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick) (string, error) {
+	if spec == nil {
+		return schedule.OverlapSkip, nil
+	}
+	if tick.PlannedAt == nil || tick.Origin == topic.Backfill || t.CurrentTopicID == nil {
+		return spec.Overlap(), nil
+	}
+	open, err := tx.Topic(ctx, sc, *t.CurrentTopicID)
+	if err == nil && open.Origin == topic.Backfill {
+		return schedule.OverlapCancel, nil
+	}
+	return spec.Overlap(), err
+}
+
 // queue lets a tick wait for the open run, which `cancel` also stops.
-func (l *Launcher) queue(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, spec *schedule.Spec, tick store.Tick) (bool, error) {
+func (l *Launcher) queue(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, way string, tick store.Tick) (bool, error) {
 	if queued, err := l.wait(ctx, tx, sc, t, tick, task.InFlight); err != nil || !queued {
 		return false, err
 	}
-	if spec.Overlap() != schedule.OverlapCancel || t.CurrentTopicID == nil {
+	if way != schedule.OverlapCancel || t.CurrentTopicID == nil {
 		return true, nil
 	}
 	return true, tx.StopTopic(ctx, sc, *t.CurrentTopicID, operation.DetailSuperseded)

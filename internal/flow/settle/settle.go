@@ -216,6 +216,13 @@ func postNext(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, t
 	if queued != nil {
 		posts = append(posts, store.TickOf(*queued))
 	}
+	backfill, err := tx.OpenBackfill(ctx, sc, t.ID)
+	if err != nil {
+		return err
+	}
+	if backfill != nil {
+		posts = append(posts, store.BackfillOf(t.WorkspaceID, t.ID))
+	}
 	// One more than can run is woken: the first may have lost its wish to.
 	waiting, err := tx.FreeSlot(ctx, sc, tp.ID)
 	if err != nil {

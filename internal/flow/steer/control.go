@@ -87,7 +87,14 @@ func (s *Steerer) resume(ctx context.Context, tx *store.Tx, c access.Caller, t t
 	if err := move(ctx, tx, c, t, task.Scheduled, task.ByPerson, ""); err != nil {
 		return err
 	}
-	return tx.SetNext(ctx, c.Scope, t.ID, next)
+	if err := tx.SetNext(ctx, c.Scope, t.ID, next); err != nil {
+		return err
+	}
+	backfill, err := tx.OpenBackfill(ctx, c.Scope, t.ID)
+	if err != nil || backfill == nil {
+		return err
+	}
+	return tx.PostJobs(ctx, store.BackfillOf(t.WorkspaceID, t.ID))
 }
 
 // CancelTask ends a task: its run is stopped, and nothing starts it any more.

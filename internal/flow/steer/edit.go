@@ -142,6 +142,9 @@ func (s *Steerer) replan(ctx context.Context, tx *store.Tx, c access.Caller, old
 	if err := tx.CancelOpenTicks(ctx, c.Scope, t.ID, true, task.CanceledByEdit); err != nil {
 		return err
 	}
+	if _, err := tx.EndBackfill(ctx, c.Scope, t.ID, task.CanceledByEdit); err != nil {
+		return err
+	}
 	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{string(task.NoPattern)}); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const openJob = `exists (select 1 from jobs j where j.kind = ? and j.key = %s an
 // MissingJobs returns the jobs that the rows of all workspaces ask for and that
 // are not there, at most limit of each kind: the step of an operation that works,
 // the settling of one that has ended, the handoff of a settled topic, the handling
-// of a tick, the start of what waited for a task that has ended. In a house without faults there are none.
+// of a tick, the next time of a backfill, the start of what waited for a task that has ended. In a house without faults there are none.
 func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) {
 	// What was written in the last seconds may be on its way in a transaction that
 	// has yet to post.
@@ -44,6 +44,9 @@ func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) 
 			and not exists (select 1 from tasks t join slots s on s.workspace_id = t.workspace_id and s.key = t.config ->> 'concurrencyKey'
 			  where t.id = k.task_id)
 			and not ` + fmt.Sprintf(openJob, "k.id::text") + ` limit ?`},
+		{job.Backfill, `select b.task_id::text as key, b.workspace_id as workspace, b.task_id as task
+			from backfills b join tasks t on t.id = b.task_id where b.state = 'open' and t.status = 'scheduled' and b.created_at ` + settled + `
+			and not ` + fmt.Sprintf(openJob, "b.task_id::text") + ` limit ?`},
 		// What was in the backlog when the task that it waited for ended, is there
 		// untouched, and was never asked: an edge that was drawn later starts nothing.
 		{job.Unlock, `select distinct ended.id::text as key, ended.workspace_id as workspace, ended.id as task

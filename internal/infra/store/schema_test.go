@@ -29,6 +29,7 @@ var rows = []struct {
 	{&ToolCall{}, nil},
 	{&messageRow{}, nil},
 	{&briefRow{}, nil},
+	{&backfillRow{}, nil},
 }
 
 // bySQL are the tables that are written and read by statements alone, whose columns

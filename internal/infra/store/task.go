@@ -276,6 +276,9 @@ func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error 
 	if err := tx.Emit(ctx, sc, taskEvent("task.changed", m.TaskID(), m.To())); err != nil || !m.To().Terminal() {
 		return err
 	}
+	if _, err := tx.EndBackfill(ctx, sc, m.TaskID(), task.Ended); err != nil {
+		return err
+	}
 	return tx.PostJobs(ctx, job.Post{Kind: job.Unlock, Key: m.TaskID(), IDs: job.IDs{Workspace: sc.Workspace(), Task: m.TaskID()}})
 }
 

@@ -38,6 +38,15 @@ type Tick struct {
 // TableName names the table for gorm.
 func (Tick) TableName() string { return "ticks" }
 
+// Time is the planned time that the tick stands for: its own, or the one that a
+// backfill runs again. It is nil when nobody planned it.
+func (t Tick) Time() *time.Time {
+	if t.PlannedAt == nil && t.Origin == topic.Backfill {
+		return t.FirstPlannedAt
+	}
+	return t.PlannedAt
+}
+
 // LateAfter is how long after its time a dispatched tick is called late.
 const LateAfter = time.Minute
 

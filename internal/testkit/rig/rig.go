@@ -119,6 +119,7 @@ func New(t testing.TB) *Rig {
 	r.handlers = map[string]handler{
 		job.Tick.Name:      {run: r.Launch.Tick},
 		job.Unlock.Name:    {run: r.Launch.Unlock},
+		job.Backfill.Name:  {run: r.Launch.Backfill},
 		job.Stop.Name:      {run: r.Steer.StopRuns},
 		job.Step.Name:      {run: r.Engine.Step, ending: r.Engine.GiveUp},
 		job.Settle.Name:    {run: r.Settle.Settle},

@@ -693,6 +693,30 @@ export interface paths {
         patch: operations["editTask"];
         trace?: never;
     };
+    "/tasks/{task}/backfill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make up for planned times that did not run: the oldest first, one at a time, after the schedule's own
+         * @description Least role: operator.
+         */
+        post: operations["backfillTask"];
+        /**
+         * Let the times go that are still to be made up for; an open run goes on to its end
+         * @description Least role: operator.
+         */
+        delete: operations["cancelBackfill"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tasks/{task}/cancel": {
         parameters: {
             query?: never;
@@ -1421,6 +1445,76 @@ export interface components {
             timeoutSeconds?: number;
             /** @description IANA name; absent: the creator's */
             timezone?: string;
+        };
+        Backfill: {
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: int64
+             * @description How many of them are through
+             */
+            done: number;
+            /** Format: date-time */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The planned time that is under way, or comes next
+             */
+            next: string | null;
+            onlyMissing: boolean;
+            /**
+             * Format: int64
+             * @description How many times it makes up for
+             */
+            planned: number;
+            /** Format: date-time */
+            to: string;
+            /** @description The reason that holds it up at present */
+            waitsFor: string | null;
+        };
+        BackfillInBody: {
+            /**
+             * Format: date-time
+             * @description The range includes both its ends
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description The oldest so many; 25 by default
+             */
+            max?: number;
+            /** @description Only times that did not run; true by default */
+            onlyMissing?: boolean;
+            /**
+             * Format: date-time
+             * @description Default, and at most: now
+             */
+            to?: string;
+        };
+        BackfillPlan: {
+            /** @description The first hundred of them */
+            alreadyRan: string[];
+            /** Format: date-time */
+            first: string | null;
+            /** Format: date-time */
+            last: string | null;
+            /** @description The range has more times than max */
+            more: boolean;
+            /**
+             * Format: int64
+             * @description How many times will run
+             */
+            planned: number;
+            /**
+             * Format: int64
+             * @description How many times of the range have run, or are about to
+             */
+            skippedAlreadyRan: number;
+            /**
+             * Format: int64
+             * @description How many times the schedule itself refuses: its bounds, dates, days and hours
+             */
+            skippedRefused: number;
         };
         Brief: {
             actions: components["schemas"]["BriefAction"][];
@@ -2385,6 +2479,8 @@ export interface components {
             usage: components["schemas"]["Usage"];
         };
         Why: {
+            /** @description The backfill that is under way */
+            backfill?: components["schemas"]["Backfill"];
             /** @description In their order: the first that is not ok decides */
             checks: components["schemas"]["WhyCheck"][];
             /** @description The refusal in words */
@@ -4180,6 +4276,80 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Task"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    backfillTask: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Its id, or its identifier in any case: T-12 */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BackfillInBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillPlan"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelBackfill: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path: {
+                /** @description Its id, or its identifier in any case: T-12 */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {
