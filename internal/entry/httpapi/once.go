@@ -51,7 +51,10 @@ func (s *Server) once(ctx huma.Context, next func(huma.Context)) {
 		hash.Write([]byte{0})
 	}
 	req := store.Request{Caller: string(who.Kind) + ":" + who.ID, Key: key, Hash: hash.Sum(nil)}
-	answer, claim, err := s.Store.ClaimRequest(c, who.Scope, req, claimTime)
+	// Whoever hangs up now must not leave the key held: the claim is made, or it is not.
+	claiming, cancel := context.WithTimeout(context.WithoutCancel(c), 5*time.Second)
+	defer cancel()
+	answer, claim, err := s.Store.ClaimRequest(claiming, who.Scope, req, claimTime)
 	switch {
 	case err != nil:
 		s.refuse(ctx, err)
