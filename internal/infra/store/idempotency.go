@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"gorm.io/gorm"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
@@ -81,8 +84,10 @@ func (s *Store) ClaimRequest(ctx context.Context, sc access.Scope, req Request, 
 		from idempotency_keys where workspace_id = ? and caller = ? and key = ?`,
 		req.Hash, limit.Seconds(), sc.Workspace(), req.Caller, req.Key).Take(&row).Error
 	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound): // given back between the two statements: it is free
+		return s.ClaimRequest(ctx, sc, req, limit)
 	case err != nil:
-		return nil, nil, found(err, "idempotency key", req.Key)
+		return nil, nil, fmt.Errorf("read an idempotency key: %w", err)
 	case !row.Same:
 		return nil, nil, errs.New(errs.Invalid, "idempotency_key_reused", "This Idempotency-Key was used for another request. Send a new one.")
 	case row.Status != nil:

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +63,27 @@ func TestAKeyIsFreeAgainWhenNothingWasDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.claim("b")
+}
+
+// A key that its holder gives back in the moment in which another one looks at it
+// is free, not missing.
+func TestAKeyThatIsGivenBackWhileAnotherLooksIsFree(t *testing.T) {
+	h := newHouse(t)
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			for range 60 {
+				_, claim, err := h.ClaimRequest(h.ctx, h.here, asked("a"), time.Minute)
+				if err == nil {
+					err = h.ReleaseRequest(h.ctx, claim)
+				}
+				if err != nil && errs.CodeOf(err) != "in_progress" {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestAClaimThatRanOutWithoutEffectIsTakenOver(t *testing.T) {
