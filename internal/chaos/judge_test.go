@@ -241,9 +241,10 @@ func (s *site) same(what string, want, got []string) {
 func (s *site) judgePayments() {
 	s.Helper()
 	paid := s.model.payments()
-	byAnswer := map[int]payment{}
+	byAnswer, byQuestion := map[int]payment{}, map[string][]payment{}
 	for _, p := range paid {
 		byAnswer[p.answer] = p
+		byQuestion[p.question()] = append(byQuestion[p.question()], p)
 	}
 	used := map[int]string{}
 	use := func(answer int, what string) {
@@ -265,7 +266,7 @@ func (s *site) judgePayments() {
 			s.Errorf("a step has the answer %q, which was given to %v", text, p.mark)
 		}
 		use(m.answer, m.String())
-		s.judgeHolder(p, committed, paid)
+		s.judgeHolder(p, committed, byQuestion[p.question()])
 	}
 	s.must(rows.Err())
 	for _, title := range s.rows(`select handoff->>'title' from topics where handoff_source = 'model'`) {
@@ -299,15 +300,15 @@ func (s *site) judgePayments() {
 // judgeHolder: once another process has asked, because the lease of the one before
 // was over, the answer to that one is not used any more. One that was stopped may
 // wake up and ask once more before it notices.
-func (s *site) judgeHolder(used payment, committed time.Time, paid []payment) {
+func (s *site) judgeHolder(used payment, committed time.Time, asked []payment) {
 	s.Helper()
 	stopped := func(who string, before time.Time) bool {
 		return slices.ContainsFunc(s.log.struck(), func(e entry) bool {
 			return e.who == who && e.text == "SIGSTOP" && e.at.Before(before)
 		})
 	}
-	for _, p := range paid {
-		if p.question() == used.question() && p.from != used.from && p.at.After(used.at) && p.at.Before(committed) && !stopped(p.from, p.at) {
+	for _, p := range asked {
+		if p.from != used.from && p.at.After(used.at) && p.at.Before(committed) && !stopped(p.from, p.at) {
 			s.Errorf("%s: the answer to %s is used although %s had taken over at %v", used.question(), used.from, p.from, p.at)
 		}
 	}
