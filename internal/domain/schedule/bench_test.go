@@ -3,7 +3,45 @@ package schedule
 import (
 	"testing"
 	"time"
+
+	"github.com/robfig/cron/v3"
 )
+
+// Ours beside the Next of the library whose parser we use, on the same patterns from
+// the same instants in one run. It answers an easier question, being wrong around
+// clock changes.
+func BenchmarkNextBesideRobfig(b *testing.B) {
+	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York"} {
+		loc, _, err := Zone(zone)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, pattern := range []string{"* * * * *", "*/5 * * * *", "0 * * * *", "30 7 * * *", "0 9 * * 1-5", "0 9 31 * *", "0 0 29 2 *"} {
+			ours := cronSpec(b, pattern, zone)
+			theirs, err := cron.ParseStandard(pattern)
+			if err != nil {
+				b.Fatal(err)
+			}
+			start := time.Date(2026, 1, 1, 0, 0, 0, 0, loc)
+			from := make([]time.Time, 512)
+			for i := range from {
+				from[i] = start.Add(time.Duration(i) * 17 * time.Hour)
+			}
+			b.Run(zone+"/"+pattern+"/ours", func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					ours.next(from[i%len(from)])
+				}
+			})
+			b.Run(zone+"/"+pattern+"/robfig", func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					theirs.Next(from[i%len(from)])
+				}
+			})
+		}
+	}
+}
 
 func BenchmarkNext(b *testing.B) {
 	for _, zone := range []string{"UTC", "America/New_York"} {

@@ -17,13 +17,23 @@ type Due struct {
 	Pending *Tick
 }
 
+// The two questions that are asked many times a second, also when nothing is due:
+// both look at the head of the index tasks_due, however many tasks there are. The
+// clock is read in a query of its own: as it stands it is volatile, which no index
+// may be searched by, and each task would be asked.
+const (
+	lockDueSQL = `
+		select * from tasks where next_fire_at <= (select clock_timestamp()) and deleted_at is null
+		order by next_fire_at limit ? for no key update skip locked`
+	untilDueSQL = `select (extract(epoch from min(next_fire_at) - clock_timestamp()) * 1000000)::bigint
+		from tasks where next_fire_at is not null and deleted_at is null`
+)
+
 // LockDue locks up to limit tasks of all workspaces whose next fire has come, the
 // longest overdue first. Tasks that somebody else holds are left to them.
 func (tx *Tx) LockDue(ctx context.Context, limit int) ([]Due, error) {
 	var rows []taskRow
-	err := tx.db(ctx).Raw(`
-		select * from tasks where next_fire_at <= clock_timestamp() and deleted_at is null
-		order by next_fire_at limit ? for no key update skip locked`, limit).Scan(&rows).Error
+	err := tx.db(ctx).Raw(lockDueSQL, limit).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("find due tasks: %w", err)
 	}
@@ -96,8 +106,7 @@ func (tx *Tx) AbsorbTicks(ctx context.Context, ids []string, reason task.Reason)
 // UntilDue returns how long until the next task of any workspace is due: at most max.
 func (r Reader) UntilDue(ctx context.Context, most time.Duration) (time.Duration, error) {
 	var micros *int64
-	err := r.db(ctx).Raw(`select (extract(epoch from min(next_fire_at) - clock_timestamp()) * 1000000)::bigint
-		from tasks where next_fire_at is not null and deleted_at is null`).Row().Scan(&micros)
+	err := r.db(ctx).Raw(untilDueSQL).Row().Scan(&micros)
 	if err != nil {
 		return 0, fmt.Errorf("look for the next due task: %w", err)
 	}

@@ -204,7 +204,7 @@ func deadline(l operation.Limits, now time.Time) *time.Time {
 // step for as long as they may.
 func (r Reader) StalledOperations(ctx context.Context, limit int) ([]Operation, error) {
 	var rows []operationRow
-	err := r.db(ctx).Raw(`select * from operations where status in ('idle', 'running') and deadline_at < clock_timestamp() order by deadline_at limit ?`, limit).Scan(&rows).Error
+	err := r.db(ctx).Raw(`select * from operations where status in ('idle', 'running') and deadline_at < (select clock_timestamp()) order by deadline_at limit ?`, limit).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("look for stalled operations: %w", err)
 	}
