@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dogwatch/dogwatch/internal/cli/client"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 )
 
 // newTask is what the flags of `task create` say.
@@ -205,7 +206,8 @@ func (n *newTask) config() map[string]any {
 	return config
 }
 
-// parseTime reads a time with an offset, or a wall clock of a zone.
+// parseTime reads a time with an offset, or a wall clock of a zone: where a clock
+// change makes that ambiguous, it is the instant that a schedule would fire at.
 func parseTime(v, zone string, local *time.Location) (time.Time, error) {
 	return parseMoment("--at", v, zone, local)
 }
@@ -223,8 +225,8 @@ func parseMoment(flag, v, zone string, local *time.Location) (time.Time, error) 
 		}
 	}
 	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
-		if t, err := time.ParseInLocation(layout, v, in); err == nil {
-			return t, nil
+		if t, err := time.Parse(layout, v); err == nil {
+			return schedule.OnWall(t, in), nil
 		}
 	}
 	return time.Time{}, usagef(`%s %q is not a time; allowed are "2026-05-01 07:00" and RFC 3339`, flag, v)
