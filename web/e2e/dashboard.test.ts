@@ -247,12 +247,19 @@ describe('a run that is under way', () => {
     const event = (type: string, id: string | null, payload: object) =>
       `${id ? `id: ${id}\n` : ''}data: ${JSON.stringify({ id, type, at: new Date().toISOString(), subject: { kind: 'operation', id: operation.id }, payload: { operationId: operation.id, topicId: done!.id, ...payload } })}\n\n`
     const seq = operation.stepCount + 1
-    const lines = [
-      `id: 1\n\n${event('step.delta', null, { seq, text: 'Two letters arrived ' })}${event('step.delta', null, { seq, text: 'since the last run.' })}`,
-      event('step.added', '2', { seq, kind: 'model' }),
+    // The stream is played in two parts, the second only when the first was read:
+    // a page that loads slowly would else see the step before its text.
+    let read = () => {}
+    const wasRead = new Promise<void>((resolve) => (read = resolve))
+    const answers = [
+      async () => `id: 1\n\n${event('step.delta', null, { seq, text: 'Two letters arrived ' })}${event('step.delta', null, { seq, text: 'since the last run.' })}`,
+      async () => {
+        await wasRead
+        return event('step.added', '2', { seq, kind: 'model' })
+      },
     ]
-    await apart.route('**/api/v1/events', (route) => {
-      const body = lines.shift()
+    await apart.route('**/api/v1/events', async (route) => {
+      const body = await answers.shift()?.()
       if (body) return route.fulfill({ contentType: 'text/event-stream', body })
       // … and then silence
     })
@@ -260,6 +267,7 @@ describe('a run that is under way', () => {
     const writing = p.getByText('Two letters arrived since the last run.')
     await writing.first().waitFor()
     await picture(p, 'writing')
+    read()
     await expect.poll(() => writing.count(), { timeout: 10_000 }).toBe(0) // the step is recorded: its text comes with it
     expect(wrong).toEqual([])
     await apart.close()
