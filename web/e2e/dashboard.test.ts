@@ -234,6 +234,7 @@ describe('a run that is under way', () => {
   // The built-in model answers at once; what a slow one looks like is played here,
   // on a real run's answers.
   it('shows what the model writes while it writes, then the step', async () => {
+    await open('/')
     const { identifier } = await task('Slow', { start: true })
     await briefOf(identifier)
     const [done] = (await api<List<{ id: string; operations: { id: string; stepCount: number }[] }>>(page, 'GET', `/tasks/${identifier}/topics`)).items
