@@ -33,10 +33,11 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         // One chunk of what every page uses: thirty small files would each be a
-        // request, and compress worse. Pages and the other language stay apart.
+        // request, and compress worse. Pages, their fields and words, and the
+        // other language stay apart.
         codeSplitting: {
           groups: [
-            { name: 'shared', test: /src\/(api|ui)\/|src\/(places|i18n\/(?!.*zh-CN))/ },
+            { name: 'shared', test: /src\/(api|ui(?!\/week))\/|src\/(places|i18n\/(?!.*zh-CN|planning))/ },
             { name: 'vendor', test: /node_modules/ },
           ],
         },

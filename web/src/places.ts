@@ -25,7 +25,8 @@ export const to = {
   newDocument: () => '/documents/new',
   document: (doc: string, query: { version?: number } = {}) => withQuery(`/documents/${part(doc)}`, query),
   editDocument: (doc: string) => `/documents/${part(doc)}/edit`,
-  settings: () => '/settings',
+  schedule: (query: { state?: string; reason?: string; task?: string } = {}) => withQuery('/schedule', query),
+  settings: (part?: 'workspace' | 'calendars' | 'agents') => (part ? `/settings/${part}` : '/settings'),
   signIn: (next?: string) => withQuery('/signin', { next }),
 }
 

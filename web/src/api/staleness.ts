@@ -34,7 +34,7 @@ export function staleBy(event: StreamEvent): Stale[] | null {
       return [task('self', 'why', 'ticks'), ...whole('ticks', 'tasks')]
     case 'topic':
       // A run that begins takes up the comments.
-      return [{ kind: 'topic', id }, task('self', 'why', 'ticks', 'topics', 'comments'), ...whole('operations', 'tasks')]
+      return [{ kind: 'topic', id }, task('self', 'why', 'ticks', 'topics', 'comments'), ...whole('operations', 'tasks'), { kind: 'workspace', parts: ['open'] }]
     case 'operation':
       return [{ kind: 'operation', id }, topic, task('topics', 'why'), ...whole('operations')]
     case 'step':

@@ -11,6 +11,7 @@ export const en = {
     today: 'Today',
     inbox: 'Inbox',
     tasks: 'Tasks',
+    schedule: 'Schedule',
     documents: 'Documents',
     settings: 'Settings',
     newTask: 'New task',

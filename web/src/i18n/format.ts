@@ -148,6 +148,9 @@ export const zones = (): string[] => {
   return known.includes('UTC') ? known : ['UTC', ...known]
 }
 
+/** The date of a moment in a zone, 2026-03-29. */
+export const dayOf = (zone: string, at: number): string => localInput(zone, at).slice(0, 10)
+
 /** The hour of the day in a zone, for a greeting. */
 export function hourIn(zone: string, at: number): number {
   return Number(localInput(zone, at).slice(11, 13))

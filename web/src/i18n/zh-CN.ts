@@ -11,6 +11,7 @@ export const zhCN: Dict = {
     today: '今日',
     inbox: '收件箱',
     tasks: '任务',
+    schedule: '日程',
     documents: '文档',
     settings: '设置',
     newTask: '新建任务',

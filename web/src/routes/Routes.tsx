@@ -33,6 +33,7 @@ const newTask = page(() => import('./TaskEditPages').then((m) => m.NewTaskPage))
 const editTask = page(() => import('./TaskEditPages').then((m) => m.EditTaskPage))
 const task = page(() => import('./TaskPage').then((m) => m.TaskPage))
 const topic = page(() => import('./TopicPage').then((m) => m.TopicPage))
+const schedule = page(() => import('./SchedulePage').then((m) => m.SchedulePage))
 const documents = page(() => import('./DocumentsPage').then((m) => m.DocumentsPage))
 const newDocument = page(() => import('./DocumentPages').then((m) => m.NewDocumentPage))
 const document = page(() => import('./DocumentPages').then((m) => m.DocumentPage))
@@ -46,6 +47,7 @@ const ahead: [RegExp, () => Promise<unknown>][] = [
   [/^\/tasks\/(new|.+\/edit)$/, newTask.fetch],
   [/^\/tasks\/./, task.fetch],
   [/^\/topics\//, topic.fetch],
+  [/^\/schedule$/, schedule.fetch],
   [/^\/documents$/, documents.fetch],
   [/^\/documents\//, document.fetch],
   [/^\/settings$/, settings.fetch],
@@ -72,6 +74,7 @@ export function Routes() {
               <Route path="/tasks/:task">{(p) => <task.Page key={p.task} task={p.task} />}</Route>
               <Route path="/tasks/:task/edit">{(p) => <editTask.Page key={p.task} task={p.task} />}</Route>
               <Route path="/topics/:topic">{(p) => <topic.Page key={p.topic} topic={p.topic} />}</Route>
+              <Route path="/schedule"><schedule.Page /></Route>
               <Route path="/documents"><documents.Page /></Route>
               <Route path="/documents/new"><newDocument.Page /></Route>
               <Route path="/documents/:doc">{(p) => <document.Page key={p.doc} doc={p.doc} />}</Route>

@@ -25,6 +25,7 @@ const places = [
   { to: to.today(), name: 'today', icon: 'sun', key: 'h' },
   { to: to.inbox(), name: 'inbox', icon: 'inbox', key: 'i' },
   { to: to.tasks(), name: 'tasks', icon: 'list', key: 't' },
+  { to: to.schedule(), name: 'schedule', icon: 'calendar', key: 'c' },
   { to: to.documents(), name: 'documents', icon: 'file', key: 'd' },
   { to: to.settings(), name: 'settings', icon: 'gear', key: 's' },
 ] as const satisfies { to: string; name: string; icon: IconName; key: string }[]

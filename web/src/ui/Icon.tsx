@@ -25,6 +25,7 @@ const paths = {
   upload: 'M12 16V4M7 9l5-5 5 5M4 20h16',
   comment: 'M4 5h16v11H10l-5 4v-4H4z',
   out: 'M10 4H4v16h6M15 8l4 4-4 4M19 12H9',
+  calendar: 'M4 6h16v14H4zM4 11h16M8 3v5M16 3v5',
   pulse: 'M3 12h4l3-8 4 16 3-8h4',
   pencil: 'M4 20l1-5L16.5 3.5l4 4L9 19zM14 6l4 4',
   trash: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13',
