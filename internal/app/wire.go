@@ -155,6 +155,7 @@ func (p *parts) wireWorker(launcher *launch.Launcher, steerer *steer.Steerer, me
 		job.Unlock.Name:    {Run: launcher.Unlock},
 		job.Backfill.Name:  {Run: launcher.Backfill},
 		job.Stop.Name:      {Run: steerer.StopRuns},
+		job.Bulk.Name:      {Run: steerer.GoOnWithBulk},
 		job.Step.Name:      {Run: runs.Step, Ending: runs.GiveUp},
 		job.Settle.Name:    {Run: ends.Settle},
 		job.Handoff.Name:   {Run: ends.Handoff, Ending: ends.GiveUp},

@@ -83,6 +83,9 @@ var (
 	// Backfill: make up for the next planned time of a task; flow/launch. Key: the
 	// task. The end of each of its runs posts it again.
 	Backfill = Kind{"backfill", Fast, 100, time.Minute}
+	// Bulk: go on with an order for many tasks that nobody carries out any more;
+	// flow/steer, each task under its own lock. Key: the order.
+	Bulk = Kind{"bulk", Fast, 100, 5 * time.Minute}
 	// Reconcile: prove the invariants and repair what breaks them; flow/tick.
 	// Key: "all"; it posts itself anew.
 	Reconcile = Kind{"reconcile", Housekeeping, 1000, 5 * time.Minute}
@@ -92,7 +95,7 @@ var (
 )
 
 // Kinds lists every kind.
-var Kinds = []Kind{Tick, Step, Settle, Handoff, Unlock, Stop, Backfill, Reconcile, Retention}
+var Kinds = []Kind{Tick, Step, Settle, Handoff, Unlock, Stop, Backfill, Bulk, Reconcile, Retention}
 
 // IDs is the body of a job. It never changes after the post.
 type IDs struct {

@@ -143,6 +143,7 @@ func New(d Deps) *Server {
 	s.taskActionRoutes()
 	s.tickRoutes()
 	s.backfillRoutes()
+	s.bulkRoutes()
 	s.commentRoutes()
 	s.topicRoutes()
 	s.operationRoutes()

@@ -181,16 +181,9 @@ func actions(t task.Task, r access.Role) []string {
 
 type tasksIn struct {
 	Paging
-	Status        []string `query:"status" enum:"backlog,scheduled,running,paused,completed,failed,canceled"`
-	Priority      []string `query:"priority" enum:"none,urgent,high,normal,low"`
-	AssigneeAgent string   `query:"assigneeAgent" maxLength:"100" doc:"Its id or slug"`
-	AssigneeUser  string   `query:"assigneeUser" maxLength:"100" doc:"A person's id, or me"`
-	Parent        string   `query:"parent" maxLength:"100" doc:"A task, or none for those at the top"`
-	Automation    string   `query:"automation" enum:"heartbeat,schedule,every,once,none"`
-	Label         string   `query:"label" maxLength:"50"`
-	Q             string   `query:"q" maxLength:"200" doc:"In name, identifier and instruction"`
-	Sort          string   `query:"sort" enum:"createdAt,nextRunAt" default:"createdAt" doc:"The newest first, or the next to run first"`
-	Deleted       bool     `query:"deleted" doc:"Those that can be restored instead"`
+	TaskWords
+	Sort    string `query:"sort" enum:"createdAt,nextRunAt" default:"createdAt" doc:"The newest first, or the next to run first"`
+	Deleted bool   `query:"deleted" doc:"Those that can be restored instead"`
 }
 
 type taskOut struct {
@@ -217,22 +210,13 @@ func (s *Server) tasks(ctx context.Context, in *tasksIn) (*listOut[Task], error)
 		return nil, err
 	}
 	c := caller(ctx)
-	f := store.TaskFilter{
-		Statuses: in.Status, Priorities: in.Priority, Automation: in.Automation, Label: in.Label, Query: in.Q, Deleted: in.Deleted, Parent: in.Parent,
+	f, err := s.taskFilter(ctx, in.TaskWords)
+	if err != nil {
+		return nil, err
 	}
+	f.Deleted = in.Deleted
 	if in.Sort == "nextRunAt" {
 		f.Sort = "next"
-	}
-	if f.AssigneeAgent, err = s.agentRef(ctx, in.AssigneeAgent); err != nil {
-		return nil, err
-	}
-	if f.AssigneeUser, err = personRef(ctx, in.AssigneeUser); err != nil {
-		return nil, err
-	}
-	if in.Parent != "none" {
-		if f.Parent, err = s.taskRef(ctx, in.Parent); err != nil {
-			return nil, err
-		}
 	}
 	items, next, err := s.Store.Tasks(ctx, c.Scope, f, p)
 	if err != nil {

@@ -32,6 +32,7 @@ func (in *instance) things() things {
 	out["token"] = in.admin.post("/tokens", `{"name":"t","role":"viewer"}`).ok(201).text("id")
 	out["calendar"] = in.admin.post("/calendars", map[string]string{"name": "Days of " + out["task"]}).ok(201).text("id")
 	out["agent"] = in.admin.get("/agents").ok(200).items()[0]["id"].(string)
+	out["bulk"] = in.admin.post("/tasks/bulk", `{"action":"pause","ids":["`+in.admin.post("/tasks", `{"instruction":"x"}`).ok(201).text("id")+`"]}`).ok(200).text("id")
 	out["file"] = in.admin.upload("a.txt", []byte("text")).ok(201).text("id")
 	in.tx(func(tx *store.Tx) error {
 		b, _, err := tx.OpenBrief(in.t.Context(), in.here, brief.Draft{
@@ -63,7 +64,7 @@ var bodies = map[string]string{
 	"addComment": `{"content":"c"}`, "editComment": `{"content":"c"}`, "resolveBrief": `{"action":"acknowledge"}`,
 	"assignBrief": `{"assignee":null}`, "snoozeBrief": `{"until":null}`, "createDocument": `{"title":"walk","content":"c"}`,
 	"editDocument": `{"content":"c"}`, "createAgent": `{"slug":"walk","name":"n","profile":{"system":"s","tools":[]}}`, "editAgent": `{"name":"n"}`,
-	"backfillTask": `{"from":"2026-01-01T00:00:00Z"}`, "editWorkspace": `{"name":"n"}`, "createCalendar": `{"name":"walk"}`, "editCalendar": `{"dates":["2026-12-25"]}`,
+	"backfillTask": `{"from":"2026-01-01T00:00:00Z"}`, "editWorkspace": `{"name":"n"}`, "createCalendar": `{"name":"walk"}`, "bulkTasks": `{"action":"pause","filter":{"q":"nothing has this"}}`, "editCalendar": `{"dates":["2026-12-25"]}`,
 }
 
 type declared struct {
@@ -163,6 +164,7 @@ func TestEveryOperationIsClosedToWhoeverMayNot(t *testing.T) {
 func fill(path string, th things) string {
 	for prefix, kind := range map[string]string{
 		"/topics/": "topic", "/operations/": "operation", "/comments/": "comment", "/tokens/": "token", "/files/": "file",
+		"/tasks/bulk/": "bulk",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			path = strings.Replace(path, "{id}", th[kind], 1)

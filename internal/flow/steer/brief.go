@@ -113,7 +113,7 @@ func (s *Steerer) carryOut(ctx context.Context, tx *store.Tx, c access.Caller, b
 		if t.Status != task.Paused {
 			return []string{fmt.Sprintf("%s is %s already.", t.Identifier, t.Status)}, nil
 		}
-		if err := s.resume(ctx, tx, c, *t); err != nil {
+		if err := resume(ctx, tx, c, *t, ""); err != nil {
 			return nil, err
 		}
 		return []string{t.Identifier + " goes on."}, nil

@@ -18,10 +18,7 @@ import (
 // be interrupted.
 func (s *Steerer) PauseTask(ctx context.Context, c access.Caller, ref string, interrupt bool, note string) (task.Task, error) {
 	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
-		if err := move(ctx, tx, c, t, task.Paused, task.ByPerson, note); err != nil {
-			return err
-		}
-		if err := tx.CancelOpenTicks(ctx, c.Scope, t.ID, false, task.CanceledByPerson); err != nil {
+		if err := pause(ctx, tx, c, t, note); err != nil {
 			return err
 		}
 		if err := audit(ctx, tx, c, "task.pause", "task", t.ID, map[string]any{"note": note, "interrupt": interrupt}); err != nil {
@@ -31,12 +28,19 @@ func (s *Steerer) PauseTask(ctx context.Context, c access.Caller, ref string, in
 	})
 }
 
+func pause(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, note string) error {
+	if err := move(ctx, tx, c, t, task.Paused, task.ByPerson, note); err != nil {
+		return err
+	}
+	return tx.CancelOpenTicks(ctx, c.Scope, t.ID, false, task.CanceledByPerson)
+}
+
 // ResumeTask takes a paused task up again: on its schedule when it has one, else
 // in the backlog. Times that passed meanwhile are not caught up, unless one run for
 // them is asked for.
 func (s *Steerer) ResumeTask(ctx context.Context, c access.Caller, ref string, catchUp bool) (task.Task, error) {
 	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
-		if err := s.resume(ctx, tx, c, t); err != nil {
+		if err := resume(ctx, tx, c, t, ""); err != nil {
 			return err
 		}
 		if err := audit(ctx, tx, c, "task.resume", "task", t.ID, map[string]any{"catchUp": catchUp}); err != nil || !catchUp {
@@ -46,7 +50,7 @@ func (s *Steerer) ResumeTask(ctx context.Context, c access.Caller, ref string, c
 	})
 }
 
-func (s *Steerer) resume(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task) error {
+func resume(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, note string) error {
 	if t.Status != task.Paused {
 		return errs.New(errs.Conflict, "conflict", "%s is %s, not paused.", t.Identifier, t.Status)
 	}
@@ -65,7 +69,7 @@ func (s *Steerer) resume(ctx context.Context, tx *store.Tx, c access.Caller, t t
 		return err
 	}
 	if open != nil { // its run never stopped
-		if err := move(ctx, tx, c, t, task.Running, task.ByPerson, ""); err != nil {
+		if err := move(ctx, tx, c, t, task.Running, task.ByPerson, note); err != nil {
 			return err
 		}
 		if t.Automation == nil || t.Automation.Mode == "heartbeat" {
@@ -80,11 +84,11 @@ func (s *Steerer) resume(ctx context.Context, tx *store.Tx, c access.Caller, t t
 	}
 	switch {
 	case !t.Automated() && next == (schedule.Slot{}):
-		return shelve(ctx, tx, c, t, task.ByPerson)
+		return shelve(ctx, tx, c, t, task.ByPerson, note)
 	case next == (schedule.Slot{}):
-		return move(ctx, tx, c, t, task.Completed, task.BoundsUsedUp, "")
+		return move(ctx, tx, c, t, task.Completed, task.BoundsUsedUp, note)
 	}
-	if err := move(ctx, tx, c, t, task.Scheduled, task.ByPerson, ""); err != nil {
+	if err := move(ctx, tx, c, t, task.Scheduled, task.ByPerson, note); err != nil {
 		return err
 	}
 	if err := tx.SetNext(ctx, c.Scope, t.ID, next); err != nil {
@@ -103,6 +107,14 @@ func (s *Steerer) CancelTask(ctx context.Context, c access.Caller, ref, note str
 }
 
 func cancel(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, note string) error {
+	if err := audit(ctx, tx, c, "task.cancel", "task", t.ID, map[string]any{"note": note}); err != nil {
+		return err
+	}
+	return callOff(ctx, tx, c, t, note)
+}
+
+// callOff is cancel without its entry in the audit.
+func callOff(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, note string) error {
 	if err := move(ctx, tx, c, t, task.Canceled, task.ByPerson, note); err != nil {
 		return err
 	}
@@ -110,9 +122,6 @@ func cancel(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, not
 		return err
 	}
 	if err := tx.CloseTaskBriefs(ctx, c.Scope, t.ID); err != nil {
-		return err
-	}
-	if err := audit(ctx, tx, c, "task.cancel", "task", t.ID, map[string]any{"note": note}); err != nil {
 		return err
 	}
 	return stopIf(true, ctx, tx, c, t)
@@ -149,37 +158,41 @@ func complete(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, w
 // in the backlog.
 func (s *Steerer) ReopenTask(ctx context.Context, c access.Caller, ref string) (task.Task, error) {
 	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
-		if !t.Status.Terminal() {
-			return errs.New(errs.Conflict, "conflict", "%s is %s, not ended.", t.Identifier, t.Status)
-		}
-		now, err := tx.Now(ctx)
-		if err != nil {
+		if err := reopen(ctx, tx, c, t, ""); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, c, "task.reopen", "task", t.ID, nil); err != nil {
-			return err
-		}
-		next, err := firstFire(t, now)
-		if err != nil {
-			return err
-		}
-		if next == (schedule.Slot{}) {
-			return shelve(ctx, tx, c, t, task.Reopened)
-		}
-		if err := move(ctx, tx, c, t, task.Scheduled, task.Reopened, ""); err != nil {
-			return err
-		}
-		if err := tx.Arm(ctx, c.Scope, t.ID); err != nil {
-			return err
-		}
-		return tx.SetNext(ctx, c.Scope, t.ID, next)
+		return audit(ctx, tx, c, "task.reopen", "task", t.ID, nil)
 	})
+}
+
+func reopen(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, note string) error {
+	if !t.Status.Terminal() {
+		return errs.New(errs.Conflict, "conflict", "%s is %s, not ended.", t.Identifier, t.Status)
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	next, err := firstFire(t, now)
+	if err != nil {
+		return err
+	}
+	if next == (schedule.Slot{}) {
+		return shelve(ctx, tx, c, t, task.Reopened, note)
+	}
+	if err := move(ctx, tx, c, t, task.Scheduled, task.Reopened, note); err != nil {
+		return err
+	}
+	if err := tx.Arm(ctx, c.Scope, t.ID); err != nil {
+		return err
+	}
+	return tx.SetNext(ctx, c.Scope, t.ID, next)
 }
 
 // shelve puts a task that nothing starts by itself into the backlog. A one-shot's
 // time that has passed is let go: it is not caught up unless somebody asks.
-func shelve(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, why task.Reason) error {
-	if err := move(ctx, tx, c, t, task.Backlog, why, ""); err != nil || t.StartAt == nil {
+func shelve(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, why task.Reason, note string) error {
+	if err := move(ctx, tx, c, t, task.Backlog, why, note); err != nil || t.StartAt == nil {
 		return err
 	}
 	return tx.ClearStartAt(ctx, c.Scope, t.ID)

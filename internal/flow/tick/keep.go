@@ -22,8 +22,8 @@ const (
 )
 
 // keep is how long rows stay that nothing needs any more: a month of what was
-// refused and of what each step did. Ticks that became a topic stay with it.
-var keep = store.Retention{RefusedTicks: 30 * 24 * time.Hour, Steps: 30 * 24 * time.Hour}
+// refused, of what each step did, and of orders that could be taken back. Ticks that became a topic stay with it.
+var keep = store.Retention{RefusedTicks: 30 * 24 * time.Hour, Steps: 30 * 24 * time.Hour, Bulks: 30 * 24 * time.Hour}
 
 const (
 	keepEvents   = 7 * 24 * time.Hour

@@ -15,7 +15,7 @@ const openJob = `exists (select 1 from jobs j where j.kind = ? and j.key = %s an
 // MissingJobs returns the jobs that the rows of all workspaces ask for and that
 // are not there, at most limit of each kind: the step of an operation that works,
 // the settling of one that has ended, the handoff of a settled topic, the handling
-// of a tick, the next time of a backfill, the start of what waited for a task that has ended. In a house without faults there are none.
+// of a tick, the next time of a backfill, the rest of an order for many tasks, the start of what waited for a task that has ended. In a house without faults there are none.
 func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) {
 	// What was written in the last seconds may be on its way in a transaction that
 	// has yet to post.
@@ -47,6 +47,9 @@ func (r Reader) MissingJobs(ctx context.Context, limit int) ([]job.Post, error) 
 		{job.Backfill, `select b.task_id::text as key, b.workspace_id as workspace, b.task_id as task
 			from backfills b join tasks t on t.id = b.task_id where b.state = 'open' and t.status = 'scheduled' and b.created_at ` + settled + `
 			and not ` + fmt.Sprintf(openJob, "b.task_id::text") + ` limit ?`},
+		{job.Bulk, `select b.id::text as key, b.workspace_id as workspace
+			from bulks b where b.created_at ` + settled + ` and exists (select 1 from bulk_tasks k where k.bulk_id = b.id and k.state = 'pending')
+			and not ` + fmt.Sprintf(openJob, "b.id::text") + ` limit ?`},
 		// What was in the backlog when the task that it waited for ended, is there
 		// untouched, and was never asked: an edge that was drawn later starts nothing.
 		{job.Unlock, `select distinct ended.id::text as key, ended.workspace_id as workspace, ended.id as task
@@ -99,7 +102,7 @@ func (a Adrift) Scope() access.Scope { return access.In(a.WorkspaceID) }
 
 // Retention says how long rows are kept that nothing needs any more.
 type Retention struct {
-	RefusedTicks, Steps time.Duration
+	RefusedTicks, Steps, Bulks time.Duration
 }
 
 // DeleteOld deletes what is past its time, at most limit rows of each table, and
@@ -115,6 +118,8 @@ func (tx *Tx) DeleteOld(ctx context.Context, keep Retention, limit int) (int, er
 			where o.completed_at < clock_timestamp() - ? * interval '1 second' limit ?)`, keep.Steps},
 		{`delete from steps where (operation_id, seq) in (select s.operation_id, s.seq from steps s join operations o on o.id = s.operation_id
 			where o.completed_at < clock_timestamp() - ? * interval '1 second' limit ?)`, keep.Steps},
+		{`delete from bulks where id in (select id from bulks
+			where created_at < clock_timestamp() - ? * interval '1 second' order by created_at limit ?)`, keep.Bulks},
 	}
 	total := 0
 	for _, st := range statements {

@@ -35,7 +35,7 @@ var rows = []struct {
 // bySQL are the tables that are written and read by statements alone, whose columns
 // the tests of those statements hold.
 var bySQL = []string{
-	"agent_revisions", "agents", "audit", "calendars", "events", "files", "goose_db_version", "idempotency_keys", "jobs", "memberships", "people",
+	"agent_revisions", "agents", "audit", "bulk_tasks", "bulks", "calendars", "events", "files", "goose_db_version", "idempotency_keys", "jobs", "memberships", "people",
 	"queue_epoch", "secrets", "sessions", "sign_in_links", "slots", "task_dependencies", "task_documents", "task_files", "tokens",
 }
 

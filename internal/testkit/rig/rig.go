@@ -121,6 +121,7 @@ func New(t testing.TB) *Rig {
 		job.Unlock.Name:    {run: r.Launch.Unlock},
 		job.Backfill.Name:  {run: r.Launch.Backfill},
 		job.Stop.Name:      {run: r.Steer.StopRuns},
+		job.Bulk.Name:      {run: r.Steer.GoOnWithBulk},
 		job.Step.Name:      {run: r.Engine.Step, ending: r.Engine.GiveUp},
 		job.Settle.Name:    {run: r.Settle.Settle},
 		job.Handoff.Name:   {run: r.Settle.Handoff, ending: r.Settle.GiveUp},

@@ -665,6 +665,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tasks/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause, resume or cancel many tasks, each by itself: what cannot be done to one is in the answer
+         * @description Least role: operator.
+         */
+        post: operations["bulkTasks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tasks/bulk/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What came of an order for many tasks; kept for 30 days
+         * @description Least role: viewer.
+         */
+        get: operations["getBulk"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tasks/bulk/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take an order for many tasks back, but for tasks that somebody moved since
+         * @description Least role: operator.
+         */
+        post: operations["undoBulk"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tasks/{task}": {
         parameters: {
             query?: never;
@@ -1591,6 +1651,47 @@ export interface components {
             /** Format: double */
             usd?: number;
         };
+        Bulk: {
+            /** @enum {string} */
+            action: "pause" | "resume" | "cancel" | "undo";
+            /** Format: int64 */
+            changed: number;
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: components["schemas"]["Actor"];
+            id: string;
+            /** Format: int64 */
+            matched: number;
+            note: string | null;
+            /**
+             * Format: int64
+             * @description Still to come, where there are very many: read it again
+             */
+            pending: number;
+            /** @description Tasks that stay as they are, and why */
+            skipped: components["schemas"]["BulkSkipped"][];
+            /** @description Of an undo: what it takes back */
+            undoOf: string | null;
+            undoable: boolean;
+            /** @description It was taken back */
+            undone: boolean;
+        };
+        BulkAsk: {
+            /** @enum {string} */
+            action: "pause" | "resume" | "cancel";
+            /** @description As GET /tasks takes it; {} is all. More than 1,000 tasks are refused */
+            filter?: components["schemas"]["TaskWords"];
+            /** @description Tasks, by id or identifier; one that there is not refuses the whole */
+            ids?: string[];
+            /** @description Stands in the history of each task */
+            note?: string;
+        };
+        BulkSkipped: {
+            code: string;
+            detail: string;
+            /** @description T-12 */
+            task: string;
+        };
         Calendar: {
             /** Format: date-time */
             createdAt: string;
@@ -2322,6 +2423,21 @@ export interface components {
              * @description The version that was read; a newer one is refused as stale
              */
             version?: number;
+        };
+        TaskWords: {
+            /** @description Its id or slug */
+            assigneeAgent?: string;
+            /** @description A person's id, or me */
+            assigneeUser?: string;
+            /** @enum {string} */
+            automation?: "heartbeat" | "schedule" | "every" | "once" | "none";
+            label?: string;
+            /** @description A task, or none for those at the top */
+            parent?: string;
+            priority?: ("none" | "urgent" | "high" | "normal" | "low")[];
+            /** @description In name, identifier and instruction */
+            q?: string;
+            status?: ("backlog" | "scheduled" | "running" | "paused" | "completed" | "failed" | "canceled")[];
         };
         Tick: {
             actor: components["schemas"]["Actor"];
@@ -4165,6 +4281,114 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    bulkTasks: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkAsk"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bulk"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBulk: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bulk"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undoBulk: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bulk"];
                 };
             };
             /** @description Error */

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
+)
+
+// TaskFilter narrows a list of tasks. Empty fields do not.
+type TaskFilter struct {
+	Statuses      []string
+	Priorities    []string
+	AssigneeAgent string // id
+	AssigneeUser  string // id
+	Parent        string // id, or "none" for top-level tasks
+	Automation    string // heartbeat, schedule, every, once, none
+	Label         string
+	Query         string // in name, identifier and instruction
+	Sort          string // "" newest first, "next" by the next fire
+	Deleted       bool   // deleted ones instead
+}
+
+// filtered narrows the tasks of a workspace.
+func (r Reader) filtered(ctx context.Context, sc access.Scope, f TaskFilter) *gorm.DB {
+	q := r.db(ctx).Model(&taskRow{}).Where("workspace_id = ?", sc.Workspace())
+	if f.Deleted {
+		q = q.Where("deleted_at is not null")
+	} else {
+		q = q.Where("deleted_at is null")
+	}
+	if len(f.Statuses) > 0 {
+		q = q.Where("status in ?", f.Statuses)
+	}
+	if len(f.Priorities) > 0 {
+		q = q.Where("priority in ?", f.Priorities)
+	}
+	if f.AssigneeAgent != "" {
+		q = q.Where("assignee_agent_id = ?", f.AssigneeAgent)
+	}
+	if f.AssigneeUser != "" {
+		q = q.Where("assignee_user_id = ?", f.AssigneeUser)
+	}
+	switch f.Parent {
+	case "":
+	case "none":
+		q = q.Where("parent_id is null")
+	default:
+		q = q.Where("parent_id = ?", f.Parent)
+	}
+	switch f.Automation {
+	case "":
+	case "none":
+		q = q.Where("automation is null and start_at is null")
+	case "once":
+		q = q.Where("automation is null and start_at is not null")
+	default:
+		q = q.Where("automation_mode = ?", f.Automation)
+	}
+	if f.Label != "" {
+		q = q.Where("labels @> ?::text[]", texts{f.Label})
+	}
+	if f.Query != "" {
+		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Query) + "%"
+		q = q.Where("(name ilike ? or identifier ilike ? or instruction ilike ?)", like, like, like)
+	}
+	return q
+}
+
+// Tasks lists tasks, the newest first.
+func (r Reader) Tasks(ctx context.Context, sc access.Scope, f TaskFilter, p Page) ([]task.Task, string, error) {
+	q := r.filtered(ctx, sc, f)
+	if f.Sort == "next" {
+		q = q.Where("next_fire_at is not null").Order("next_fire_at, id")
+		if p.After != "" {
+			q = q.Where("(next_fire_at, id) > (select next_fire_at, id from tasks where id = ? and workspace_id = ?)", p.After, sc.Workspace())
+		}
+	} else {
+		q = q.Order("id desc")
+		if p.After != "" {
+			q = q.Where("id < ?", p.After)
+		}
+	}
+	var rows []taskRow
+	if err := q.Limit(p.limit() + 1).Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list tasks: %w", err)
+	}
+	out := make([]task.Task, len(rows))
+	for i, row := range rows {
+		out[i] = row.task()
+	}
+	out, next := cut(out, p, func(t task.Task) string { return t.ID })
+	return out, next, nil
+}
+
+// MatchTasks returns the ids of at most limit tasks that a filter matches, the oldest
+// first, and how many it matches in all.
+func (r Reader) MatchTasks(ctx context.Context, sc access.Scope, f TaskFilter, limit int) (ids []string, all int64, err error) {
+	if err := r.filtered(ctx, sc, f).Count(&all).Error; err != nil {
+		return nil, 0, fmt.Errorf("count tasks: %w", err)
+	}
+	if err := r.filtered(ctx, sc, f).Order("seq").Limit(limit).Pluck("id", &ids).Error; err != nil {
+		return nil, 0, fmt.Errorf("find tasks: %w", err)
+	}
+	return ids, all, nil
+}
