@@ -24,7 +24,7 @@ func (p *program) task() *cobra.Command {
 		p.taskMove("cancel", "Stop a task and its run", "canceled"),
 		p.taskMove("complete", "Mark a task as done", "completed"),
 		p.taskMove("reopen", "Take a completed, failed or canceled task up again", "reopened"),
-		p.taskDelete(), p.taskWatch(), p.why())
+		p.taskDelete(), p.taskBulk(), p.taskWatch(), p.why())
 }
 
 func taskPath(ref string, more ...string) string {
@@ -162,6 +162,9 @@ func (p *program) taskShow() *cobra.Command {
 			}
 			if t.NextRunWhy != "" {
 				p.printf("because  %s\n", oneLine(t.NextRunWhy))
+			}
+			if c := t.Cadence.String(); c != "" {
+				p.printf("cadence  %s\n", c)
 			}
 			p.printf("so far   %s, %s\n", plural(t.TotalTopics, "run"), money(t.CostUSD))
 			topics, err := readList[topic](cmd.Context(), c, taskPath(args[0], "/topics"), url.Values{"limit": {"5"}})

@@ -48,6 +48,21 @@ type task struct {
 	CurrentTopic  *string     `json:"currentTopicId"`
 	CostUSD       *float64    `json:"costUsd"`
 	AssigneeAgent *string     `json:"assigneeAgent"`
+	Cadence       *cadence    `json:"cadence"`
+}
+
+// cadence is how often a schedule runs: as it was set, and as it came.
+type cadence struct {
+	ConfiguredSeconds *int64 `json:"configuredSeconds"`
+	EffectiveSeconds  *int64 `json:"effectiveSeconds"`
+	Over              int    `json:"over"`
+}
+
+func (c *cadence) String() string {
+	if c == nil || c.EffectiveSeconds == nil || c.ConfiguredSeconds == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s on average over %d runs, set to %s", seconds(*c.EffectiveSeconds), c.Over, seconds(*c.ConfiguredSeconds))
 }
 
 type handoff struct {

@@ -217,6 +217,7 @@ type previewIn struct {
 		Automation Automation `json:"automation"`
 		From       *Time      `json:"from,omitempty" doc:"Default: now"`
 		Count      int        `json:"count,omitempty" minimum:"1" maximum:"100" doc:"Default: 5"`
+		Agent      string     `json:"agent,omitempty" maxLength:"100" doc:"Id or slug of who would run it: its quiet hours count as well"`
 	}
 }
 
@@ -255,7 +256,16 @@ func (s *Server) preview(ctx context.Context, in *previewIn) (*previewOut, error
 			return nil, errs.BadField("body.automation.exclusions.calendars", "invalid", name, "There is no calendar %q. Make it first, or list the dates.", name)
 		}
 	}
-	quiet, err := store.Quiet(ws.QuietHours.V, nil, "")
+	var agentHours *schedule.QuietHours
+	var agentName string
+	if ref := in.Body.Agent; ref != "" {
+		ag, err := s.Store.Agent(ctx, c.Scope, ref)
+		if err != nil {
+			return nil, errs.BadField("body.agent", "invalid", ref, "There is no agent %s.", ref)
+		}
+		agentHours, agentName = ag.QuietHours, ag.Name
+	}
+	quiet, err := store.Quiet(ws.QuietHours.V, agentHours, agentName)
 	if err != nil {
 		return nil, err
 	}

@@ -154,3 +154,30 @@ func TestQuietHoursAreSetByPatch(t *testing.T) {
 		t.Errorf("why: %s", why.Body)
 	}
 }
+
+func TestAPreviewKnowsTheQuietHoursOfAnAgent(t *testing.T) {
+	in := start(t)
+	in.admin.patch("/agents/watchkeeper", `{"quietHours":{"start":"22:00","end":"08:00","timezone":"UTC"}}`).ok(200)
+	ask := func(more string) any {
+		return in.viewer.post("/schedules/preview", `{"automation":{"mode":"schedule","pattern":"0 7 * * *","timezone":"UTC"},"count":1`+more+`}`).ok(200).items()[0]["reason"]
+	}
+	if got := ask(""); got != nil {
+		t.Errorf("for nobody in particular: %s", got)
+	}
+	if got := ask(`,"agent":"watchkeeper"`); got != "outside_active_hours" {
+		t.Errorf("for the agent: %s", got)
+	}
+	in.viewer.post("/schedules/preview", `{"automation":{"mode":"heartbeat","intervalSeconds":60},"agent":"nobody"}`).fails(422, "invalid")
+}
+
+func TestATaskSaysHowOftenItRuns(t *testing.T) {
+	in := start(t)
+	ref := in.operator.post("/tasks", `{"instruction":"x","automation":{"mode":"every","everySeconds":3600}}`).ok(201).text("identifier")
+	if c := in.viewer.get("/tasks/" + ref).ok(200); c.text("cadence.configuredSeconds") != "3600" || c.text("cadence.effectiveSeconds") != "<nil>" || c.text("cadence.over") != "0" {
+		t.Errorf("the cadence is %s", c.Body)
+	}
+	once := in.operator.newTask()
+	if c := in.viewer.get("/tasks/" + once).ok(200).object()["cadence"]; c != nil {
+		t.Errorf("a task without a schedule has the cadence %v", c)
+	}
+}

@@ -55,6 +55,38 @@ type Task struct {
 	Dependencies []Dependency   `json:"dependencies,omitempty" doc:"What it depends on; in the answer for one task"`
 	Dependents   []Dependency   `json:"dependents,omitempty" doc:"What depends on it"`
 	Subtasks     map[string]int `json:"subtasks,omitempty" doc:"How many, by status"`
+	Cadence      *Cadence       `json:"cadence,omitempty" doc:"How often its schedule runs"`
+}
+
+// Cadence is how often a schedule runs: as it was set, and as it came of late.
+type Cadence struct {
+	ConfiguredSeconds *int64 `json:"configuredSeconds" doc:"On average over the times of the runs that it is compared with"`
+	EffectiveSeconds  *int64 `json:"effectiveSeconds" doc:"From run to run on average; null until there are two"`
+	Over              int    `json:"over" doc:"How many runs it is drawn from, at most the last 20 since the schedule was edited"`
+}
+
+// cadence compares a task's schedule with its runs of late; nil without a schedule.
+func (s *Server) cadence(ctx context.Context, t task.Task) (*Cadence, error) {
+	spec, err := t.Spec()
+	if err != nil || !t.Automated() {
+		return nil, nil // what cannot be read says so by the task's brief
+	}
+	runs, err := s.Store.LastRuns(ctx, caller(ctx).Scope, t.ID, t.AutomationRevision)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.Store.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := spec.Cadence(runs, now)
+	seconds := func(d time.Duration) *int64 {
+		if d == 0 {
+			return nil
+		}
+		return new(int64(d.Round(time.Second) / time.Second))
+	}
+	return &Cadence{seconds(c.Configured), seconds(c.Effective), c.Over}, nil
 }
 
 // Dependency is an edge of the graph, seen from one end.
@@ -264,6 +296,9 @@ func (s *Server) task(ctx context.Context, in *ByTask) (*taskOut, error) {
 	out.Body.Subtasks = map[string]int{}
 	for status, n := range counts {
 		out.Body.Subtasks[string(status)] = n
+	}
+	if out.Body.Cadence, err = s.cadence(ctx, t); err != nil {
+		return nil, err
 	}
 	return out, named(ctx, s, []*Task{&out.Body}, func(t **Task) *Actor { return &(*t).CreatedBy })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/topic"
 )
@@ -284,6 +285,30 @@ func (r Reader) RanBetween(ctx context.Context, sc access.Scope, taskID string, 
 		return 0, fmt.Errorf("count the runs of a day: %w", err)
 	}
 	return n, nil
+}
+
+// How far back the runs of late are looked for, and how many of them tell a cadence:
+// a task whose every time is refused must not have its whole ledger read.
+const (
+	cadenceTicks = 200
+	cadenceRuns  = 20
+)
+
+// LastRuns returns the scheduled runs of late of a task under a revision of its
+// automation, the oldest first. Backfilled ones are left out: they come as they can.
+func (r Reader) LastRuns(ctx context.Context, sc access.Scope, taskID string, revision int64) ([]schedule.Ran, error) {
+	var out []schedule.Ran
+	err := r.db(ctx).Raw(`
+		select planned, began from (
+		  select planned_at as planned, dispatched_at as began from (
+		    select planned_at, dispatched_at, state, origin, automation_revision from ticks
+		    where workspace_id = ? and task_id = ? and planned_at is not null order by planned_at desc limit ?) late
+		  where state in ('dispatched', 'ran') and origin <> 'backfill' and automation_revision = ? order by planned_at desc limit ?) ran
+		order by planned`, sc.Workspace(), taskID, cadenceTicks, revision, cadenceRuns).Scan(&out).Error
+	if err != nil {
+		return nil, fmt.Errorf("read the runs of late: %w", err)
+	}
+	return out, nil
 }
 
 // TickFilter narrows the tick ledger. Empty fields do not.

@@ -1692,6 +1692,23 @@ export interface components {
             /** @description T-12 */
             task: string;
         };
+        Cadence: {
+            /**
+             * Format: int64
+             * @description On average over the times of the runs that it is compared with
+             */
+            configuredSeconds: number | null;
+            /**
+             * Format: int64
+             * @description From run to run on average; null until there are two
+             */
+            effectiveSeconds: number | null;
+            /**
+             * Format: int64
+             * @description How many runs it is drawn from, at most the last 20 since the schedule was edited
+             */
+            over: number;
+        };
         Calendar: {
             /** Format: date-time */
             createdAt: string;
@@ -2113,6 +2130,8 @@ export interface components {
             items: components["schemas"]["Fire"][];
         };
         PreviewInBody: {
+            /** @description Id or slug of who would run it: its quiet hours count as well */
+            agent?: string;
             automation: components["schemas"]["Automation"];
             /**
              * Format: int64
@@ -2234,6 +2253,8 @@ export interface components {
             assigneeAgent: string | null;
             assigneeUser: string | null;
             automation: components["schemas"]["Automation"] | null;
+            /** @description How often its schedule runs */
+            cadence?: components["schemas"]["Cadence"];
             /** Format: date-time */
             completedAt: string | null;
             config: components["schemas"]["TaskConfig"];
