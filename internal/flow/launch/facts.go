@@ -8,7 +8,6 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
-	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -20,12 +19,17 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	if t == nil {
 		return f, agent.Agent{}, nil
 	}
-	ws, err := r.Workspace(ctx, sc)
+	around, err := r.Standing(ctx, sc, t.ID, t.Config.ConcurrencyKey)
 	if err != nil {
 		return f, agent.Agent{}, err
 	}
-	f.WorkspacePaused, f.WorkspaceNote = ws.PausedAt != nil, deref(ws.PauseNote)
-	f.Maintenance, f.MaintenanceNote = ws.MaintenanceAt != nil, deref(ws.MaintenanceNote)
+	f.WorkspacePaused, f.WorkspaceNote = around.PausedAt != nil, deref(around.PauseNote)
+	f.Maintenance, f.MaintenanceNote = around.MaintenanceAt != nil, deref(around.MaintenanceNote)
+	f.OpenTopicSeq, f.OpenSince, f.OpenRetryAt = around.OpenSeq, around.OpenSince, around.OpenRetryAt
+	f.BlockedBy, f.SlotHeldBy = around.BlockedBy, around.SlotHeldBy
+	if around.UrgentBrief > 0 {
+		f.UrgentBrief = fmt.Sprintf("B-%d", around.UrgentBrief)
+	}
 
 	ag, found, err := agentOf(ctx, r, sc, *t)
 	if err != nil {
@@ -37,7 +41,7 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	if err != nil {
 		return f, ag, err
 	}
-	if err := hush(&f, ws, ag, at); err != nil {
+	if err := hush(&f, around.QuietHours.V, ag, at); err != nil {
 		return f, ag, err
 	}
 	if spec != nil {
@@ -55,42 +59,13 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 			}
 		}
 	}
-	open, err := r.OpenTopic(ctx, sc, t.ID)
-	if err != nil {
-		return f, ag, err
-	}
-	if open != nil {
-		f.OpenTopicSeq, f.OpenSince = open.Seq, &open.StartedAt
-		ops, err := r.TopicOperations(ctx, sc, open.ID)
-		if err != nil {
-			return f, ag, err
-		}
-		if n := len(ops); n > 0 && ops[n-1].Status == operation.Idle {
-			f.OpenRetryAt = ops[n-1].BeginAt
-		}
-	}
-	if f.BlockedBy, err = r.Blockers(ctx, sc, t.ID); err != nil {
-		return f, ag, err
-	}
-	b, err := r.BlockingBrief(ctx, sc, t.ID)
-	if err != nil {
-		return f, ag, err
-	}
-	if b != nil {
-		f.UrgentBrief = fmt.Sprintf("B-%d", b.Number)
-	}
-	if key := t.Config.ConcurrencyKey; key != "" {
-		if f.SlotHeldBy, err = r.SlotHolder(ctx, sc, key); err != nil {
-			return f, ag, err
-		}
-	}
 	f.BudgetSpent, err = l.budgetSpent(ctx, r, sc, *t)
 	return f, ag, err
 }
 
 // hush judges the quiet hours of workspace and agent at a planned time.
-func hush(f *task.Facts, ws store.Workspace, ag agent.Agent, at time.Time) error {
-	quiet, err := store.Quiet(ws.QuietHours.V, ag.QuietHours, ag.Name)
+func hush(f *task.Facts, house *schedule.QuietHours, ag agent.Agent, at time.Time) error {
+	quiet, err := store.Quiet(house, ag.QuietHours, ag.Name)
 	if err != nil {
 		return err
 	}

@@ -177,32 +177,12 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 			})
 		},
 		func() error { return tx.DispatchTick(ctx, sc, tick.ID, topicID) },
-		func() error { return tx.MoveTask(ctx, sc, m) },
 		func() error {
-			return tx.NoteLaunch(ctx, sc, t.ID, store.TaskRun{
-				TopicID: topicID, Scheduled: tick.Origin.Planned(), Once: once,
+			return tx.LaunchTask(ctx, sc, m, store.TaskRun{
+				TopicID: topicID, AgentID: ag.ID, Scheduled: tick.Origin.Planned(), Once: once,
+				Rearm: t.Status.Terminal() && t.Automated(), // running it again reopens it
+				Next:  nextAtLaunch(t, spec, now),
 			})
-		},
-		func() error {
-			if t.AssigneeAgentID != nil {
-				return nil
-			}
-			return tx.AssignAgent(ctx, sc, t.ID, ag.ID)
-		},
-		func() error {
-			if t.Status.Terminal() && t.Automated() {
-				return tx.Arm(ctx, sc, t.ID) // running it again reopens it
-			}
-			return nil
-		},
-		func() error {
-			switch {
-			case !t.Automated() || t.Automation.Mode == schedule.Heartbeat:
-				return tx.SetNext(ctx, sc, t.ID, schedule.Slot{}) // armed again when the run ends
-			case t.Status != task.Scheduled: // it was paused or had ended, and has no next fire
-				return tx.SetNext(ctx, sc, t.ID, spec.Arm(t.ID, now))
-			}
-			return nil // keeps its next fire while it runs: that is what overlap is about
 		},
 		func() error {
 			return tx.PostJobs(ctx, job.Post{Kind: job.Step, Key: operationID, IDs: job.IDs{
@@ -211,6 +191,19 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 		},
 	)
 	return Outcome{TopicID: topicID, OperationID: operationID, Verdict: v}, err
+}
+
+// nextAtLaunch is the next fire of a task that begins to run; nil: it keeps the one
+// that it has while it runs, which is what overlap is about.
+func nextAtLaunch(t task.Task, spec *schedule.Spec, now time.Time) *schedule.Slot {
+	switch {
+	case !t.Automated() || t.Automation.Mode == schedule.Heartbeat:
+		return &schedule.Slot{} // armed again when the run ends
+	case t.Status != task.Scheduled: // it was paused or had ended, and has no next fire
+		next := spec.Arm(t.ID, now)
+		return &next
+	}
+	return nil
 }
 
 // refuse ends the tick with the reason of the refusal, or lets it wait. What time

@@ -225,11 +225,15 @@ func (r Reader) OpenBriefFor(ctx context.Context, sc access.Scope, taskID, cause
 	return b, err
 }
 
+// blocksRuns is true of the briefs that a person has to answer before their task
+// runs again.
+const blocksRuns = `resolved_at is null and priority = 'urgent' and type <> 'error'`
+
 // BlockingBrief returns the oldest open urgent brief of a task that is not an
 // error: a person has to answer it before the task runs again.
 func (r Reader) BlockingBrief(ctx context.Context, sc access.Scope, taskID string) (*brief.Brief, error) {
 	var rows []briefRow
-	err := r.db(ctx).Where("workspace_id = ? and task_id = ? and resolved_at is null and priority = 'urgent' and type <> 'error'", sc.Workspace(), taskID).
+	err := r.db(ctx).Where("workspace_id = ? and task_id = ? and "+blocksRuns, sc.Workspace(), taskID).
 		Order("id").Limit(1).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("look for an urgent brief: %w", err)

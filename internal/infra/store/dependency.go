@@ -73,19 +73,6 @@ const notMet = `d.type = 'blocks' and not case d.condition
 // to its end: one that is drawn later starts nothing.
 const waitedThen = `e.created_at < greatest(ended.completed_at, ended.deleted_at)`
 
-// Blockers returns the identifiers of the tasks that a task still waits for.
-func (r Reader) Blockers(ctx context.Context, sc access.Scope, taskID string) ([]string, error) {
-	var out []string
-	err := r.db(ctx).Raw(`
-		select u.identifier from task_dependencies d join tasks u on u.id = d.upstream_id
-		where d.workspace_id = ? and d.task_id = ? and u.deleted_at is null and `+notMet+` order by u.seq limit 50`,
-		sc.Workspace(), taskID).Scan(&out).Error
-	if err != nil {
-		return nil, fmt.Errorf("look for what a task waits for: %w", err)
-	}
-	return out, nil
-}
-
 // HeldBeats returns the ids of the heartbeats whose last beat was refused because
 // of this task, and that wait for nothing any more.
 func (r Reader) HeldBeats(ctx context.Context, sc access.Scope, upstreamID string) ([]string, error) {

@@ -21,26 +21,49 @@ const EventsChannel = "dogwatch_events"
 // eventsLock makes numbering a matter of one process at a time.
 const eventsLock = 0x646f67_01 // "dog", 1
 
-// Emit writes down what changed, in the transaction that changes it. It is where
-// a request with an idempotency key takes effect.
+// emitted is an event on its way to its row.
+type emitted struct {
+	Workspace   string          `json:"workspace"`
+	Type        string          `json:"type"`
+	SubjectKind string          `json:"kind"`
+	SubjectID   string          `json:"id"`
+	Payload     json.RawMessage `json:"payload"`
+}
+
+// Emit tells what changed, in the transaction that changes it: the rows are written
+// together at its end. It is where a request with an idempotency key takes effect.
 func (tx *Tx) Emit(ctx context.Context, sc access.Scope, events ...Event) error {
-	if err := tx.tookEffect(ctx); err != nil {
-		return err
+	if !tx.effective {
+		if err := tx.tookEffect(ctx); err != nil {
+			return err
+		}
+		tx.effective = true
 	}
 	for _, e := range events {
-		payload := []byte("{}")
+		payload := json.RawMessage("{}")
 		if e.Payload != nil {
 			var err error
 			if payload, err = json.Marshal(e.Payload); err != nil {
 				return fmt.Errorf("write the payload of %s: %w", e.Type, err)
 			}
 		}
-		if err := tx.db(ctx).Exec(`
-			insert into events (workspace_id, type, subject_kind, subject_id, payload)
-			values (?, ?, ?, ?, ?)`,
-			sc.Workspace(), e.Type, e.SubjectKind, e.SubjectID, string(payload)).Error; err != nil {
-			return fmt.Errorf("emit %s: %w", e.Type, err)
-		}
+		tx.events = append(tx.events, emitted{sc.Workspace(), e.Type, e.SubjectKind, e.SubjectID, payload})
+	}
+	return nil
+}
+
+// writeEvents writes what was emitted, in its order.
+func (tx *Tx) writeEvents(ctx context.Context) error {
+	if len(tx.events) == 0 {
+		return nil
+	}
+	_, err := tx.exec(ctx, `
+		insert into events (workspace_id, type, subject_kind, subject_id, payload)
+		select workspace, type, kind, id, payload
+		from rows from (jsonb_to_recordset(?::jsonb) as (workspace uuid, type text, kind text, id uuid, payload jsonb)) with ordinality
+		order by ordinality`, doc[[]emitted]{tx.events})
+	if err != nil {
+		return fmt.Errorf("write down %d events: %w", len(tx.events), err)
 	}
 	return nil
 }

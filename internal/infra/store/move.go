@@ -33,13 +33,13 @@ type Move struct {
 	At     time.Time
 }
 
-func (tx *Tx) recordMove(ctx context.Context, sc access.Scope, m moveRow) error {
-	m.ID, m.WorkspaceID = id.New(), sc.Workspace()
-	now, err := tx.Clock(ctx)
+// recordFirstMove records the status in which a task begins.
+func (tx *Tx) recordFirstMove(ctx context.Context, sc access.Scope, m moveRow) error {
+	now, err := tx.Now(ctx)
 	if err != nil {
 		return err
 	}
-	m.At = now
+	m.ID, m.WorkspaceID, m.At = id.New(), sc.Workspace(), now
 	if err := tx.db(ctx).Create(&m).Error; err != nil {
 		return fmt.Errorf("record a move: %w", err)
 	}

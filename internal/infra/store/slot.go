@@ -7,21 +7,6 @@ import (
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 )
 
-// SlotHolder returns the identifier of the task whose run holds the slot of a
-// concurrency key, "" when it is free.
-func (r Reader) SlotHolder(ctx context.Context, sc access.Scope, key string) (string, error) {
-	var holder []string
-	err := r.db(ctx).Raw(`select t.identifier from slots s join tasks t on t.id = s.task_id where s.workspace_id = ? and s.key = ?`,
-		sc.Workspace(), key).Scan(&holder).Error
-	if err != nil {
-		return "", fmt.Errorf("look at a slot: %w", err)
-	}
-	if len(holder) == 0 {
-		return "", nil
-	}
-	return holder[0], nil
-}
-
 // TakeSlot takes the slot of a concurrency key for a topic of this transaction. It
 // reports false when another topic holds it. Slots are locked last.
 func (tx *Tx) TakeSlot(ctx context.Context, sc access.Scope, key, taskID, topicID string) (bool, error) {

@@ -48,9 +48,11 @@ func (s *Store) OnTicks(f func(state topic.TickState, reason string, n int)) { s
 // operation, job, then budget and slot rows by key; never two tasks in one.
 type Tx struct {
 	Reader
-	now   time.Time
-	store *Store
-	after []func()
+	now       time.Time
+	store     *Store
+	effective bool // the request that it belongs to has taken effect
+	events    []emitted
+	after     []func()
 }
 
 // AfterCommit lets f run once the transaction is committed, for what counts events.
@@ -126,6 +128,9 @@ func (s *Store) InTx(ctx context.Context, f func(tx *Tx) error) error {
 		err := s.db(ctx).Transaction(func(db *gorm.DB) error {
 			tx := &Tx{Reader: Reader{db}, store: s}
 			err := f(tx)
+			if err == nil {
+				err = tx.writeEvents(ctx)
+			}
 			after = tx.after
 			return err
 		})

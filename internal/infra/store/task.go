@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
@@ -83,15 +84,24 @@ func (r Reader) Task(ctx context.Context, sc access.Scope, taskID string) (task.
 // of everything that hangs on the task. Rows that only point at it can still be
 // added by others.
 func (tx *Tx) LockTask(ctx context.Context, sc access.Scope, taskID string) (task.Task, error) {
-	var rows []taskRow
-	err := tx.db(ctx).Raw(`select * from tasks where workspace_id = ? and id = ? for no key update`, sc.Workspace(), taskID).Scan(&rows).Error
+	var rows []struct {
+		Task     taskRow `gorm:"embedded"`
+		LockedAt time.Time
+	}
+	// The clock is read around the lock, so that it is read after the wait for it.
+	err := tx.db(ctx).Raw(`
+		select t.*, clock_timestamp() as locked_at
+		from (select * from tasks where workspace_id = ? and id = ? for no key update) t`, sc.Workspace(), taskID).Scan(&rows).Error
 	if err != nil {
 		return task.Task{}, fmt.Errorf("lock a task: %w", err)
 	}
 	if len(rows) == 0 {
 		return task.Task{}, errs.Missing("task", taskID)
 	}
-	return rows[0].task(), nil
+	if tx.now.IsZero() {
+		tx.now = rows[0].LockedAt.UTC()
+	}
+	return rows[0].Task.task(), nil
 }
 
 // TasksByID returns tasks by their ids, in no order; unknown ids are left out.
@@ -159,7 +169,7 @@ func (tx *Tx) CreateTask(ctx context.Context, sc access.Scope, t task.Task) (tas
 	}
 	out := row.task()
 	out.Identifier = fmt.Sprintf("T-%d", seq)
-	if err := tx.recordMove(ctx, sc, moveRow{
+	if err := tx.recordFirstMove(ctx, sc, moveRow{
 		TaskID: out.ID, ToStatus: t.Status, Reason: t.StatusReason, ActorKind: t.CreatedBy.Kind, ActorID: optional(t.CreatedBy.ID),
 	}); err != nil {
 		return task.Task{}, err
@@ -171,26 +181,60 @@ func (tx *Tx) CreateTask(ctx context.Context, sc access.Scope, t task.Task) (tas
 // status, and it does so only if the status is still the one the move was decided
 // on. An end posts the job that starts what waited for it.
 func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error {
+	return tx.moveTask(ctx, sc, m, nil, columns{})
+}
+
+// columns are further columns that a statement sets, as it spells them.
+type columns struct {
+	sets []string
+	args []any
+}
+
+func (c *columns) set(sql string, args ...any) {
+	c.sets, c.args = append(c.sets, sql), append(c.args, args...)
+}
+
+// next sets a task's next fire; the zero slot clears it.
+func (c *columns) next(next schedule.Slot) {
+	var planned, fire *time.Time
+	if next != (schedule.Slot{}) {
+		planned, fire = &next.PlannedAt, &next.FireAt
+	}
+	c.set(`next_planned_at = ?, next_fire_at = ?, next_why = null`, planned, fire)
+}
+
+// moveTask carries out a move and sets what else changes on the task by it: next,
+// when not nil, its next fire, which else stays while the task is scheduled or
+// running and goes when it is not.
+func (tx *Tx) moveTask(ctx context.Context, sc access.Scope, m task.Move, next *schedule.Slot, also columns) error {
+	var c columns
+	c.set(`status = ?, status_reason = ?, version = version + 1, updated_at = clock_timestamp()`, m.To(), m.Reason())
+	if m.To().Terminal() {
+		c.set(`completed_at = clock_timestamp()`)
+	} else {
+		c.set(`completed_at = null`)
+	}
+	if m.To() == task.Running {
+		c.set(`started_at = coalesce(started_at, clock_timestamp())`)
+	}
+	switch {
+	case next != nil:
+		c.next(*next)
+	case m.To() != task.Scheduled && m.To() != task.Running:
+		c.next(schedule.Slot{})
+	}
+	c.sets, c.args = append(c.sets, also.sets...), append(c.args, also.args...)
 	n, err := tx.exec(ctx, `
-		update tasks set status = ?, status_reason = ?, version = version + 1, updated_at = clock_timestamp(),
-		  completed_at = case when ? then clock_timestamp() end,
-		  started_at = case when ? then coalesce(started_at, clock_timestamp()) else started_at end,
-		  next_planned_at = case when ? then next_planned_at end, next_fire_at = case when ? then next_fire_at end,
-		  next_why = case when ? then next_why end
-		where workspace_id = ? and id = ? and status = ?`,
-		m.To(), m.Reason(), m.To().Terminal(), m.To() == task.Running,
-		keepsNext(m.To()), keepsNext(m.To()), keepsNext(m.To()), sc.Workspace(), m.TaskID(), m.From())
+		with moved as (update tasks set `+strings.Join(c.sets, ", ")+` where workspace_id = ? and id = ? and status = ? returning workspace_id, id)
+		insert into task_moves (id, workspace_id, task_id, from_status, to_status, reason, actor_kind, actor_id, note)
+		select ?, workspace_id, id, ?, ?, ?, ?, ?, ? from moved`,
+		append(c.args, sc.Workspace(), m.TaskID(), m.From(),
+			id.New(), m.From(), m.To(), m.Reason(), m.Actor().Kind, optional(m.Actor().ID), optional(m.Note()))...)
 	if err != nil {
 		return fmt.Errorf("move a task to %s: %w", m.To(), err)
 	}
 	if n == 0 {
 		return errs.New(errs.Conflict, "conflict", "The task is no longer %s.", m.From())
-	}
-	if err := tx.recordMove(ctx, sc, moveRow{
-		TaskID: m.TaskID(), FromStatus: optional(string(m.From())), ToStatus: m.To(), Reason: string(m.Reason()),
-		ActorKind: m.Actor().Kind, ActorID: optional(m.Actor().ID), Note: optional(m.Note()),
-	}); err != nil {
-		return err
 	}
 	if err := tx.Emit(ctx, sc, taskEvent("task.changed", m.TaskID(), m.To())); err != nil || !m.To().Terminal() {
 		return err
@@ -201,21 +245,15 @@ func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error 
 	return tx.PostJobs(ctx, job.Post{Kind: job.Unlock, Key: m.TaskID(), IDs: job.IDs{Workspace: sc.Workspace(), Task: m.TaskID()}})
 }
 
-func keepsNext(s task.Status) bool { return s == task.Scheduled || s == task.Running }
-
 func taskEvent(typ, taskID string, s task.Status) Event {
 	return Event{Type: typ, SubjectKind: "task", SubjectID: taskID, Payload: map[string]any{"status": s}}
 }
 
 // SetNext stores a task's next fire; the zero slot clears it.
 func (tx *Tx) SetNext(ctx context.Context, sc access.Scope, taskID string, next schedule.Slot) error {
-	var planned, fire *time.Time
-	if next != (schedule.Slot{}) {
-		planned, fire = &next.PlannedAt, &next.FireAt
-	}
-	_, err := tx.exec(ctx, `update tasks set next_planned_at = ?, next_fire_at = ?, next_why = null where workspace_id = ? and id = ?`,
-		planned, fire, sc.Workspace(), taskID)
-	if err != nil {
+	var c columns
+	c.next(next)
+	if err := tx.setTask(ctx, sc, taskID, c); err != nil {
 		return fmt.Errorf("set the next fire: %w", err)
 	}
 	return nil
@@ -232,11 +270,19 @@ func (tx *Tx) ExplainNext(ctx context.Context, sc access.Scope, taskID, why stri
 	return nil
 }
 
+// setTask sets columns of a task other than its status.
+func (tx *Tx) setTask(ctx context.Context, sc access.Scope, taskID string, c columns) error {
+	_, err := tx.exec(ctx, `update tasks set `+strings.Join(c.sets, ", ")+` where workspace_id = ? and id = ?`,
+		append(c.args, sc.Workspace(), taskID)...)
+	return err
+}
+
+// armed is what an armed task begins with: its schedule counts from now.
+const armed = `armed_at = clock_timestamp(), executions = 0, failures = 0, repeats = 0`
+
 // Arm notes that a task's schedule counts its executions from now.
 func (tx *Tx) Arm(ctx context.Context, sc access.Scope, taskID string) error {
-	_, err := tx.exec(ctx, `update tasks set armed_at = clock_timestamp(), executions = 0, failures = 0, repeats = 0 where workspace_id = ? and id = ?`,
-		sc.Workspace(), taskID)
-	if err != nil {
+	if err := tx.setTask(ctx, sc, taskID, columns{sets: []string{armed}}); err != nil {
 		return fmt.Errorf("arm a task: %w", err)
 	}
 	return nil
@@ -245,21 +291,28 @@ func (tx *Tx) Arm(ctx context.Context, sc access.Scope, taskID string) error {
 // TaskRun is what the launch of a topic changes on its task.
 type TaskRun struct {
 	TopicID   string
-	Scheduled bool // it counts as an execution of the schedule
-	Once      bool // it was the one time of a one-shot
+	AgentID   string         // who runs it, from now on
+	Scheduled bool           // it counts as an execution of the schedule
+	Once      bool           // it was the one time of a one-shot
+	Rearm     bool           // the task had ended: its schedule counts from now
+	Next      *schedule.Slot // its next fire; nil: the one that it has
 }
 
-// NoteLaunch counts a topic on its task.
-func (tx *Tx) NoteLaunch(ctx context.Context, sc access.Scope, taskID string, run TaskRun) error {
-	_, err := tx.exec(ctx, `
-		update tasks set current_topic_id = ?, total_topics = total_topics + 1, last_run_at = clock_timestamp(), error = null,
-		  executions = executions + case when ? then 1 else 0 end,
-		  start_at = case when ? then null else start_at end
-		where workspace_id = ? and id = ?`, run.TopicID, run.Scheduled, run.Once, sc.Workspace(), taskID)
-	if err != nil {
-		return fmt.Errorf("note a launch: %w", err)
+// LaunchTask moves a task to running and counts the topic on it, in one statement.
+func (tx *Tx) LaunchTask(ctx context.Context, sc access.Scope, m task.Move, run TaskRun) error {
+	var c columns
+	c.set(`current_topic_id = ?, total_topics = total_topics + 1, last_run_at = clock_timestamp(), error = null,
+		assignee_agent_id = coalesce(assignee_agent_id, ?)`, run.TopicID, run.AgentID)
+	switch {
+	case run.Rearm:
+		c.set(armed)
+	case run.Scheduled:
+		c.set(`executions = executions + 1`)
 	}
-	return nil
+	if run.Once {
+		c.set(`start_at = null`)
+	}
+	return tx.moveTask(ctx, sc, m, run.Next, c)
 }
 
 // NoteEnd writes what the end of a topic changes on its task besides its status.
@@ -291,16 +344,6 @@ func (tx *Tx) SetTaskError(ctx context.Context, sc access.Scope, taskID string, 
 	_, err := tx.exec(ctx, `update tasks set error = ? where workspace_id = ? and id = ?`, text, sc.Workspace(), taskID)
 	if err != nil {
 		return fmt.Errorf("set a task's error: %w", err)
-	}
-	return nil
-}
-
-// AssignAgent gives a task that has no agent the one that runs it from now on.
-func (tx *Tx) AssignAgent(ctx context.Context, sc access.Scope, taskID, agentID string) error {
-	_, err := tx.exec(ctx, `update tasks set assignee_agent_id = ? where workspace_id = ? and id = ? and assignee_agent_id is null`,
-		agentID, sc.Workspace(), taskID)
-	if err != nil {
-		return fmt.Errorf("assign an agent: %w", err)
 	}
 	return nil
 }
