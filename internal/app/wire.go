@@ -140,7 +140,7 @@ func (p *parts) wireWorker(launcher *launch.Launcher, steerer *steer.Steerer, me
 		ends.Hurry(d)
 	}
 	sweeper := tick.New(p.store, p.log)
-	p.sweeps = append(p.sweeps, func(ctx context.Context) { sweeper.Run(ctx, p.cfg.TickInterval) })
+	p.sweeps = append(p.sweeps, func(ctx context.Context) { sweeper.Run(ctx, p.cfg.TickInterval) }, sweeper.Watch)
 	p.begin = sweeper.Begin
 
 	p.worker, err = worker.New(p.store, p.redis, worker.Config{

@@ -28,13 +28,13 @@ func run(r *rig.Rig, sql string, args ...any) {
 func many(r *rig.Rig, n int) {
 	r.Helper()
 	zone := "UTC"
-	_, err := r.Steer.CreateTask(r.Context(), r.Caller, steer.NewTask{
+	one, err := r.Steer.CreateTask(r.Context(), r.Caller, steer.NewTask{
 		Instruction: "Look.", Automation: &schedule.Automation{Mode: schedule.Schedule, Pattern: "0 0 1 1 *", Timezone: &zone},
 	})
 	r.Must(err)
 	run(r, `insert into tasks (id, workspace_id, seq, name, instruction, status, status_reason, assignee_agent_id, created_by_kind, automation, automation_mode, automation_revision)
 		select gen_random_uuid(), workspace_id, seq + g, name, instruction, status, status_reason, assignee_agent_id, created_by_kind, automation, automation_mode, automation_revision
-		from tasks, generate_series(1, $1) g`, n-1)
+		from tasks, generate_series(1, $1) g where id = $2`, n-1, one.ID)
 }
 
 // clear takes away what happened.

@@ -63,6 +63,26 @@ func (s *Sweeper) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
+// growthEvery is how often tables that grew are looked for: seconds of slow plans in
+// a young house are felt, and the look is one small query.
+const growthEvery = 10 * time.Second
+
+// Watch lets the database know its tables as they grow, until ctx ends.
+func (s *Sweeper) Watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		tables, err := s.store.AnalyzeGrown(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("the tables that grew were not analyzed", "err", err)
+		} else if len(tables) > 0 {
+			s.log.Debug("tables grew and were analyzed", "tables", tables)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(growthEvery):
+		}
+	}
+}
+
 // Sweep accounts for one batch of due tasks, in one transaction: tick rows, next
 // fires, and the jobs that handle the ticks. It returns how many tasks were due.
 func (s *Sweeper) Sweep(ctx context.Context) (n int, err error) {
