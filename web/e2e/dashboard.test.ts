@@ -73,7 +73,7 @@ describe('the main journey', () => {
     await expect.poll(() => fires.count()).toBe(5)
     await page.getByLabel('Pattern').fill('0 7 * * 1-5')
     await page.getByLabel('Time zone').fill('Asia/Tokyo')
-    await page.getByText('At 07:00, Monday to Friday (Asia/Tokyo)').waitFor()
+    await page.getByText('Every weekday at 07:00 in Tokyo').waitFor()
     await expect.poll(async () => (await fires.allTextContents()).every((t) => t.includes('07:00 in Asia/Tokyo'))).toBe(true)
     await picture(page, 'new-task')
     await page.getByLabel('Pattern').fill('0 7 * *')

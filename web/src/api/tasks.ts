@@ -81,7 +81,7 @@ export const unpinDocument = (task: string, doc: string) => ok(http.DELETE('/tas
 export const previewQuery = (automation: Automation | null, count: number) =>
   queryOptions({
     queryKey: ['preview', automation, count] as const,
-    queryFn: async ({ signal }) => (await ok(http.POST('/schedules/preview', { signal, body: { automation: automation!, count } }))).items,
+    queryFn: ({ signal }) => ok(http.POST('/schedules/preview', { signal, body: { automation: automation!, count } })),
     enabled: automation !== null,
     retry: false,
     staleTime: 10_000,

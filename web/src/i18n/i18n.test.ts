@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { pickLanguage } from '.'
 import { en } from './en'
 import { problemWords } from './problems'
+import { planningEn } from './planning.en'
+import { planningZhCN } from './planning.zh-CN'
 import { zhCN } from './zh-CN'
 
 type Tree = { [key: string]: Tree | string | ((...args: never[]) => string) }
@@ -11,8 +13,8 @@ function leaves(tree: Tree, path = ''): [string, string | ((...args: never[]) =>
   return Object.entries(tree).flatMap(([key, value]) => (typeof value === 'object' ? leaves(value, `${path}${key}.`) : [[`${path}${key}`, value] as [string, typeof value]]))
 }
 
-const english = new Map(leaves(en as unknown as Tree))
-const chinese = new Map(leaves(zhCN as unknown as Tree))
+const english = new Map(leaves({ ...en, planning: planningEn } as unknown as Tree))
+const chinese = new Map(leaves({ ...zhCN, planning: planningZhCN } as unknown as Tree))
 
 describe('the dictionaries', () => {
   // The types demand the keys already, save where a table is open for words of the
@@ -33,10 +35,10 @@ describe('the dictionaries', () => {
   })
 
   it('take their arguments into the sentence', () => {
-    const args = ['«a»', '«b»']
+    const args = ['«a»', '«b»', '«c»', '«d»']
     for (const [key, value] of [...english, ...chinese]) {
       if (typeof value !== 'function' || value.length === 0 || key === 'schedule.join') continue
-      const numbers = (value as (...a: unknown[]) => string)(7, 9)
+      const numbers = (value as (...a: unknown[]) => string)(7, 9, 9, 9)
       const words = (value as (...a: unknown[]) => string)(...args)
       expect(/7/.test(numbers) || words.includes(args[0]!), key).toBe(true)
     }

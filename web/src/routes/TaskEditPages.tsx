@@ -29,7 +29,7 @@ function configOf(values: TaskValues, saved?: Task['config']): Task['config'] {
   const day = limits(values.budgetDay, saved?.budget?.day)
   const operation = limits(values.budgetRun, saved?.budget?.operation)
   const budget = day || operation ? given({ day, operation }) : undefined
-  return given({ ...saved, acceptance: values.acceptance || saved?.acceptance, budget }) as Task['config']
+  return given({ ...saved, acceptance: values.acceptance || saved?.acceptance, budget, concurrencyKey: values.concurrencyKey || undefined, failureFuse: values.failureFuse ?? undefined }) as Task['config']
 }
 
 export function NewTaskPage() {

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { asProblem } from '@/api/problem'
 import type { Agent, Task, TaskCreate } from '@/api/types'
 import { useLocale } from '@/i18n'
+import { usePlanning } from '@/i18n/planning'
 import { Button } from '@/ui/Button'
 import { Disclosure } from '@/ui/Disclosure'
 import { Checkbox, Field, Input, Select, TextArea } from '@/ui/Field'
@@ -20,6 +21,8 @@ export type TaskValues = Required<Pick<TaskCreate, 'instruction' | 'priority' | 
   assigneeAgent: string
   maxTopics: number | null
   acceptance: 'review' | 'auto' | ''
+  concurrencyKey: string
+  failureFuse: number | null
   budgetDay: number | null
   budgetRun: number | null
   runNow: boolean
@@ -41,6 +44,7 @@ const text = (value: number | null | undefined) => (value === null || value === 
 
 export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCancel }: Props) {
   const { t, zone } = useLocale()
+  const p = usePlanning()
   const [instruction, setInstruction] = useState(task?.instruction ?? '')
   const [name, setName] = useState(task?.name ?? '')
   const [draft, setDraft] = useState<Draft>(() => draftOf(task, zone, Date.now()))
@@ -51,6 +55,8 @@ export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCan
   const [day, setDay] = useState(text(task?.config.budget?.day?.usd))
   const [run, setRun] = useState(text(task?.config.budget?.operation?.usd))
   const [max, setMax] = useState(text(task?.maxTopics))
+  const [key, setKey] = useState(task?.config.concurrencyKey ?? '')
+  const [fuse, setFuse] = useState(text(task?.config.failureFuse))
   // A task by hand is made to run; one with a schedule has its first time coming.
   const [wanted, setRunNow] = useState<boolean>()
   const runNow = wanted ?? (!task && draft.mode === 'none')
@@ -60,13 +66,14 @@ export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCan
   const dayUsd = usd(day)
   const runUsd = usd(run)
   const maxBad = max.trim() !== '' && !/^[1-9]\d*$/.test(max.trim())
+  const fuseBad = fuse.trim() !== '' && !/^[1-9]\d*$/.test(fuse.trim())
   const once = draft.mode === 'none' || draft.mode === 'once'
-  const fields = ['instruction', 'name', 'automation', 'startAt', 'assigneeAgent', 'labels', 'maxTopics', 'config.budget', 'config.acceptance']
+  const fields = ['instruction', 'name', 'automation', 'startAt', 'assigneeAgent', 'labels', 'maxTopics', 'config.budget', 'config.acceptance', 'config.concurrencyKey', 'config.failureFuse']
 
   const submit = () => {
     setTried(true)
     const planned = plannedBy(draft, zone, Date.now())
-    if (instruction.trim() === '' || 'error' in planned || dayUsd === 'bad' || runUsd === 'bad' || maxBad) {
+    if (instruction.trim() === '' || 'error' in planned || dayUsd === 'bad' || runUsd === 'bad' || maxBad || fuseBad) {
       requestAnimationFrame(() => document.querySelector<HTMLElement>('form [aria-invalid=true]')?.focus())
       return
     }
@@ -80,6 +87,8 @@ export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCan
       acceptance: once ? acceptance : '',
       budgetDay: dayUsd,
       budgetRun: runUsd,
+      concurrencyKey: key.trim(),
+      failureFuse: fuse.trim() === '' ? null : Number(fuse),
       maxTopics: max.trim() === '' ? null : Number(max),
       runNow: runNow && draft.mode !== 'once' && !task,
     })
@@ -98,7 +107,14 @@ export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCan
         </div>
       </Panel>
       <Panel title={t.form.start}>
-        <AutomationEditor draft={draft} onChange={setDraft} showErrors={tried} error={problem?.field('automation') ?? problem?.field('startAt')} />
+        <AutomationEditor draft={draft} onChange={setDraft} showErrors={tried} error={problem?.field('automation') ?? problem?.field('startAt')}>
+          <Field label={p.rules.concurrencyKey} optional hint={p.rules.hints.concurrencyKey} error={problem?.field('config.concurrencyKey')}>
+            {(w) => <Input {...w} maxLength={100} autoComplete="off" spellCheck={false} placeholder="crm" value={key} onChange={(e) => setKey(e.target.value)} />}
+          </Field>
+          <Field label={p.rules.fuse} optional hint={p.rules.hints.fuse} error={fuseBad && tried ? t.form.badInterval : problem?.field('config.failureFuse')}>
+            {(w) => <Input {...w} inputMode="numeric" placeholder="3" value={fuse} onChange={(e) => setFuse(e.target.value)} />}
+          </Field>
+        </AutomationEditor>
       </Panel>
       {documents}
       <Panel>
@@ -126,16 +142,6 @@ export function TaskForm({ task, agents, busy, error, documents, onSubmit, onCan
               <Field label={t.form.acceptance} hint={t.form.acceptanceHint} error={problem?.field('config.acceptance')}>
                 {(w) => <Select {...w} value={acceptance || 'review'} options={[['review', t.form.acceptances.review], ['auto', t.form.acceptances.auto]]} onPick={(v) => setAcceptance(v)} />}
               </Field>
-            )}
-            {!once && (
-              <>
-                <Field label={t.form.overlap}>
-                  {(w) => <Select {...w} value={draft.overlap || 'skip'} options={(['skip', 'queue', 'cancel'] as const).map((o) => [o, t.form.overlaps[o]] as const)} onPick={(overlap) => setDraft({ ...draft, overlap })} />}
-                </Field>
-                <Field label={t.form.missed}>
-                  {(w) => <Select {...w} value={draft.missed || 'latest'} options={(['latest', 'skip', 'all'] as const).map((o) => [o, t.form.missedOptions[o]] as const)} onPick={(missed) => setDraft({ ...draft, missed })} />}
-                </Field>
-              </>
             )}
           </div>
         </Disclosure>

@@ -1,7 +1,8 @@
 import type { Automation, Task } from '@/api/types'
 import type { Locale } from '@/i18n'
-import { duration, exactUnit, fromLocalInput, localInput, moment, type Unit, unitSeconds } from '@/i18n/format'
+import { duration, fromLocalInput, localInput, moment } from '@/i18n/format'
 import { cronSentence } from './cron'
+import { type Amount, amountOf, plannedRules, type RuleField, type Rules, rulesOf, secondsOf } from './rules'
 
 /** How a task starts, as a sentence. */
 export function startSentence(locale: Locale, task: { automation?: Automation | null; startAt?: string | null }, now: number): string {
@@ -26,7 +27,6 @@ export const zoneOf = (task: Pick<Task, 'automation'>): string | undefined => ta
 
 export type Mode = 'none' | 'once' | 'heartbeat' | 'every' | 'schedule'
 const repeated = ['heartbeat', 'every', 'schedule'] as const
-export type Amount = { value: string; unit: Unit }
 
 /** What the form holds while it is filled in: text as typed, not yet a valid automation. */
 export type Draft = {
@@ -37,15 +37,9 @@ export type Draft = {
   pattern: string
   zone: string
   onceAt: string
-  overlap: string
-  missed: string
+  rules: Rules
   /** The saved automation under edit: what the form does not show is kept. */
   saved: Automation | null
-}
-
-const amount = (seconds: number): Amount => {
-  const { value, unit } = exactUnit(seconds)
-  return { value: String(value), unit }
 }
 
 const hourMs = 3_600_000
@@ -55,30 +49,28 @@ export function draftOf(task: { automation?: Automation | null; startAt?: string
   const startAt = task?.startAt ? Date.parse(task.startAt) : undefined
   return {
     mode: repeated.find((m) => m === a?.mode) ?? (startAt && startAt > now ? 'once' : 'none'),
-    interval: amount(a?.intervalSeconds ?? 3600),
-    every: amount(a?.everySeconds ?? 3600),
+    interval: amountOf(a?.intervalSeconds ?? 3600, 'hour'),
+    every: amountOf(a?.everySeconds ?? 3600, 'hour'),
     anchor: a?.anchor ? localInput(zone, Date.parse(a.anchor)) : '',
     pattern: a?.pattern ?? '0 7 * * 1-5',
     zone: a?.timezone ?? zone,
     onceAt: localInput(zone, startAt ?? Math.ceil(now / hourMs) * hourMs),
-    overlap: a?.overlap ?? '',
-    missed: a?.missed ?? '',
+    rules: rulesOf(a, zone),
     saved: a,
   }
 }
 
-const secondsOf = ({ value, unit }: Amount): number | null => (/^\d+$/.test(value.trim()) && Number(value) > 0 ? Number(value) * unitSeconds[unit] : null)
-
-export type DraftError = 'badInterval' | 'badMoment' | 'noPattern'
-export type Planned = { automation: Automation | null; startAt: string | null } | { error: DraftError }
+export type DraftError = 'badInterval' | 'badMoment' | 'noPattern' | 'badRule'
+export type Planned = { automation: Automation | null; startAt: string | null } | { error: DraftError; rule?: RuleField }
 
 /** The automation that a draft means, or what is still wrong with it. */
 export function plannedBy(draft: Draft, viewerZone: string, now: number): Planned {
-  const policies = { overlap: draft.overlap || undefined, missed: draft.missed || undefined }
   const of = (a: Automation): Planned => {
-    // Settings that have no field here survive an edit within the same mode.
-    const { nextFires: _, intervalSeconds: _i, minSeconds: _m, maxSeconds: _x, ...kept } = draft.saved?.mode === a.mode ? draft.saved : ({} as Automation)
-    return { automation: { ...kept, ...a, ...policies }, startAt: null }
+    const rules = plannedRules(draft.rules, viewerZone, draft.saved, a.mode === 'heartbeat')
+    if ('wrong' in rules) return { error: 'badRule', rule: rules.wrong }
+    // The zone in which days and hours are judged has no field of its own in every mode.
+    const timezone = draft.saved?.mode === a.mode ? draft.saved.timezone : undefined
+    return { automation: { timezone, ...a, ...rules.automation }, startAt: null }
   }
   switch (draft.mode) {
     case 'none':
@@ -91,15 +83,14 @@ export function plannedBy(draft: Draft, viewerZone: string, now: number): Planne
     case 'heartbeat': {
       const seconds = secondsOf(draft.interval)
       if (seconds === null) return { error: 'badInterval' }
-      const { saved } = draft
-      // An interval that was not touched keeps the bounds saved with it.
-      const bounds = saved?.mode === 'heartbeat' && saved.intervalSeconds === seconds ? { minSeconds: saved.minSeconds, maxSeconds: saved.maxSeconds } : {}
-      return of({ mode: 'heartbeat', intervalSeconds: seconds, ...bounds })
+      return of({ mode: 'heartbeat', intervalSeconds: seconds })
     }
     case 'every': {
       const seconds = secondsOf(draft.every)
       if (seconds === null) return { error: 'badInterval' }
-      const anchor = draft.anchor === '' ? null : fromLocalInput(viewerZone, draft.anchor)
+      // The field shows minutes: an anchor that was not touched keeps its seconds.
+      const untouched = draft.saved?.anchor && draft.anchor === localInput(viewerZone, Date.parse(draft.saved.anchor))
+      const anchor = draft.anchor === '' || untouched ? null : fromLocalInput(viewerZone, draft.anchor)
       return of({ mode: 'every', everySeconds: seconds, anchor: anchor === null ? draft.saved?.anchor : new Date(anchor).toISOString() })
     }
     case 'schedule':

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import type { Automation } from '@/api/types'
 import type { Locale } from '@/i18n'
 import { en } from '@/i18n/en'
+import { datesText, parseDates } from '@/i18n/planning.dates'
 import { zhCN } from '@/i18n/zh-CN'
 import { type Draft, draftOf, plannedBy, startSentence } from './automation'
 import { cronSentence } from './cron'
 import { folded } from './fold'
+import { plannedRules, rulesOf, setRules } from './rules'
 
 const english: Locale = { lang: 'en', zone: 'Europe/Berlin', t: en }
 const chinese: Locale = { lang: 'zh-CN', zone: 'Asia/Shanghai', t: zhCN }
@@ -16,16 +19,16 @@ describe('a pattern in words', () => {
     ['*/15 * * * *', 'Every 15 minutes'],
     ['0 * * * *', 'Every hour at :00'],
     ['30 */6 * * *', 'Every 6 hours at :30'],
-    ['0 7 * * 1-5', 'At 07:00, Monday to Friday'],
-    ['0 7 * * MON-FRI', 'At 07:00, Monday to Friday'],
-    ['0 8 * * *', 'At 08:00, every day'],
-    ['0 8 * * 0,6', 'At 08:00, on weekends'],
-    ['0 8 * * 6,7', 'At 08:00, on weekends'],
-    ['0 9 * * 1,3', 'At 09:00, on Monday and Wednesday'],
-    ['0 9,17 * * *', 'At 09:00 and 17:00, every day'],
-    ['0 6 1 * *', 'At 06:00, on day 1 of the month'],
-    ['0 6 1 jan,jul *', 'At 06:00, on day 1 of the month, in January and July'],
-    ['@daily', 'At 00:00, every day'],
+    ['0 7 * * 1-5', 'Every weekday at 07:00'],
+    ['0 7 * * MON-FRI', 'Every weekday at 07:00'],
+    ['0 8 * * *', 'Every day at 08:00'],
+    ['0 8 * * 0,6', 'On weekends at 08:00'],
+    ['0 8 * * 6,7', 'On weekends at 08:00'],
+    ['0 9 * * 1,3', 'Every Monday and Wednesday at 09:00'],
+    ['0 9,17 * * *', 'Every day at 09:00 and 17:00'],
+    ['0 6 1 * *', 'On day 1 of the month at 06:00'],
+    ['0 6 1 jan,jul *', 'On day 1 of the month at 06:00, in January and July'],
+    ['@daily', 'Every day at 00:00'],
   ])('%s: %s', (pattern, text) => expect(cronSentence(english, pattern)).toBe(text))
 
   // A wrong sentence is worse than none.
@@ -44,7 +47,7 @@ describe('how a task starts', () => {
     [{ automation: { mode: 'heartbeat', intervalSeconds: 600 }, startAt: null }, '10 minutes after each run'],
     [{ automation: { mode: 'heartbeat', intervalSeconds: 600, minSeconds: 60, maxSeconds: 3600 }, startAt: null }, '1 minute to 1 hour after each run'],
     [{ automation: { mode: 'every', everySeconds: 5400 }, startAt: null }, 'Every 1 hour 30 minutes'],
-    [{ automation: { mode: 'schedule', pattern: '0 7 * * 1-5', timezone: 'Europe/Berlin' }, startAt: null }, 'At 07:00, Monday to Friday (Europe/Berlin)'],
+    [{ automation: { mode: 'schedule', pattern: '0 7 * * 1-5', timezone: 'Europe/Berlin' }, startAt: null }, 'Every weekday at 07:00 in Berlin'],
   ] as const)('%j: %s', (task, text) => expect(startSentence(english, task, now)).toBe(text))
 })
 
@@ -56,7 +59,7 @@ describe('what a filled form means', () => {
     ['a fixed rhythm', { mode: 'every', every: { value: '2', unit: 'hour' }, anchor: '2026-03-05T07:00' }, { automation: { mode: 'every', everySeconds: 7200, anchor: '2026-03-05T06:00:00.000Z' }, startAt: null }],
     ['a calendar', { mode: 'schedule', pattern: ' 0 7 * * 1-5 ', zone: 'Asia/Tokyo' }, { automation: { mode: 'schedule', pattern: '0 7 * * 1-5', timezone: 'Asia/Tokyo' }, startAt: null }],
     ['once, on the viewer’s clock', { mode: 'once', onceAt: '2026-03-05T07:00' }, { automation: null, startAt: '2026-03-05T06:00:00.000Z' }],
-    ['policies', { mode: 'heartbeat', interval: { value: '1', unit: 'day' }, overlap: 'queue', missed: 'all' }, { automation: { mode: 'heartbeat', intervalSeconds: 86_400, overlap: 'queue', missed: 'all' }, startAt: null }],
+    ['policies', { mode: 'heartbeat', interval: { value: '1', unit: 'day' }, rules: { ...rulesOf(null, 'UTC'), overlap: 'queue', missed: 'all' } }, { automation: { mode: 'heartbeat', intervalSeconds: 86_400, overlap: 'queue', missed: 'all' }, startAt: null }],
     ['no number', { mode: 'heartbeat', interval: { value: '1.5', unit: 'hour' } }, { error: 'badInterval' }],
     ['zero', { mode: 'every', every: { value: '0', unit: 'hour' } }, { error: 'badInterval' }],
     ['the past', { mode: 'once', onceAt: '2026-03-01T07:00' }, { error: 'badMoment' }],
@@ -74,9 +77,52 @@ describe('what a filled form means', () => {
     }
   })
 
-  it('another mode does not inherit the settings of the one before', () => {
-    const open = draftOf({ automation: { mode: 'heartbeat', intervalSeconds: 600, jitterSeconds: 5 } }, 'UTC', now)
-    expect(JSON.parse(JSON.stringify(plannedBy({ ...open, mode: 'schedule', pattern: '0 7 * * *', zone: 'UTC' }, 'UTC', now)))).toEqual({ automation: { mode: 'schedule', pattern: '0 7 * * *', timezone: 'UTC' }, startAt: null })
+  it('another mode keeps the policies, which are in sight, and nothing else', () => {
+    const open = draftOf({ automation: { mode: 'heartbeat', intervalSeconds: 600, minSeconds: 60, jitterSeconds: 5 } }, 'UTC', now)
+    expect(JSON.parse(JSON.stringify(plannedBy({ ...open, mode: 'schedule', pattern: '0 7 * * *', zone: 'UTC' }, 'UTC', now)))).toEqual({ automation: { mode: 'schedule', pattern: '0 7 * * *', timezone: 'UTC', jitterSeconds: 5 }, startAt: null })
+  })
+})
+
+describe('policies', () => {
+  const everything: Automation = {
+    mode: 'heartbeat', intervalSeconds: 600, minSeconds: 60, maxSeconds: 3600, overlap: 'queue', missed: 'all', catchUpSeconds: 0, jitterSeconds: 90, timeoutSeconds: 300,
+    startsAt: '2026-03-29T00:30:20Z', endsAt: '2026-10-25T00:30:00Z', maxExecutions: 7, conditions: { activeHours: { start: '22:00', end: '06:00' }, activeDays: [0, 6], maxExecutionsPerDay: 3 },
+    exclusions: { dates: ['2026-12-25'], ranges: [{ from: '2026-12-31', to: '2027-01-02' }], calendars: ['holidays'] },
+  }
+  it('come back as they were saved, every one, to the second', () => {
+    const { mode: _, intervalSeconds: _i, ...policies } = everything
+    expect(plannedRules(rulesOf(everything, 'Europe/Berlin'), 'Europe/Berlin', everything, true)).toEqual({ automation: policies })
+  })
+  it('that are not set are left to the server', () => {
+    expect(JSON.parse(JSON.stringify(plannedRules(rulesOf(null, 'UTC'), 'UTC', null, true)))).toEqual({ automation: {} })
+    expect(setRules(rulesOf(null, 'UTC'))).toEqual([])
+  })
+  it('are named when they differ from the defaults', () => {
+    expect(setRules(rulesOf({ mode: 'every', everySeconds: 60, overlap: 'skip', missed: 'latest' }, 'UTC'))).toEqual([])
+    expect(setRules(rulesOf({ mode: 'every', everySeconds: 60, overlap: 'queue', jitterSeconds: 5, conditions: { activeDays: [1] } }, 'UTC'))).toEqual(['overlap', 'jitter', 'days'])
+  })
+  it.each([
+    ['jitter', { jitter: { value: 'x', unit: 'second' } }],
+    ['perDay', { perDay: '0' }],
+    ['until', { from: '08:00' }],
+    ['from', { until: '08:00' }],
+    ['dates', { dates: '2026-02-30' }],
+    ['startsAt', { startsAt: 'soon' }],
+  ] as [string, object][])('%s says what is wrong', (field, part) => expect(plannedRules({ ...rulesOf(null, 'UTC'), ...part }, 'UTC', null, false)).toEqual({ wrong: field }))
+})
+
+describe('dates as text', () => {
+  it.each([
+    ['2026-12-26\n2026-12-25', { dates: ['2026-12-25', '2026-12-26'], ranges: [] }],
+    ['2026-12-25, 2026-12-31..2027-01-02', { dates: ['2026-12-25'], ranges: [{ from: '2026-12-31', to: '2027-01-02' }] }],
+    ['2026-12-25，2026-12-25', { dates: ['2026-12-25'], ranges: [] }],
+    ['', { dates: [], ranges: [] }],
+    ['2027-01-02..2026-12-31', { wrong: '2027-01-02..2026-12-31' }],
+    ['25.12.2026', { wrong: '25.12.2026' }],
+  ] as const)('%j', (text, listed) => expect(parseDates(text)).toEqual(listed))
+  it('come back as they were', () => {
+    const listed = { dates: ['2026-12-25'], ranges: [{ from: '2026-12-31', to: '2027-01-02' }] }
+    expect(parseDates(datesText(listed))).toEqual(listed)
   })
 })
 

@@ -19,7 +19,9 @@ export function upcoming(tasks: Task[], now: number): Planned[] {
       // With jitter the next run is later than its planned time; the fires after it are planned ones.
       const next = task.nextRunAt
       if (!next) return []
-      const after = (task.automation?.nextFires ?? []).filter((at) => Date.parse(at) > Date.parse(task.nextPlannedAt ?? next))
+      // A heartbeat's times after the next depend on how long its runs take.
+      const known = task.automation?.mode === 'heartbeat' ? [] : (task.automation?.nextFires ?? [])
+      const after = known.filter((at) => Date.parse(at) > Date.parse(task.nextPlannedAt ?? next))
       const times = [next, ...after]
       return times.map((at, i) => ({ kind: 'planned', at, task, last: i === times.length - 1 && !!task.automation }))
     })
