@@ -30,6 +30,16 @@ export const en = {
     resting: 'Resting',
     retry: 'Try now',
   },
+  hold: {
+    label: 'What holds the workspace',
+    paused: 'The workspace is paused: no run begins.',
+    maintenance: 'Maintenance: no run begins.',
+    open: (count: number) => (count === 1 ? 'One run still goes on.' : `${count.toLocaleString('en')} runs still go on.`),
+    drained: 'No run is open.',
+    since: 'Since',
+    readOnly: 'The workspace is read-only: agents change nothing.',
+    manage: 'Manage',
+  },
   keys: {
     title: 'Keyboard',
     go: 'Go to',

@@ -156,6 +156,9 @@ export function hourIn(zone: string, at: number): number {
   return Number(localInput(zone, at).slice(11, 13))
 }
 
+/** A date without a time: 25 Dec 2026. */
+export const shortDate = (lang: string, date: string): string => dateFormat(lang, 'UTC', { year: 'numeric', month: 'short', day: 'numeric' }).format(Date.parse(`${date}T00:00:00Z`))
+
 /** Names of weekdays by number, 0 = Sunday. */
 export function weekday(lang: string, day: number, style: 'long' | 'short' = 'long'): string {
   return dateFormat(lang, 'UTC', { weekday: style }).format(Date.UTC(2023, 0, 1 + (day % 7))) // 1 January 2023 was a Sunday

@@ -30,6 +30,16 @@ export const zhCN: Dict = {
     resting: '休眠中',
     retry: '立即重试',
   },
+  hold: {
+    label: '工作区受到的限制',
+    paused: '工作区已暂停：不会开始任何运行。',
+    maintenance: '维护中：不会开始任何运行。',
+    open: (count) => `仍有 ${n(count, '次运行')}在进行。`,
+    drained: '没有进行中的运行。',
+    since: '开始于',
+    readOnly: '工作区为只读：智能体不做任何更改。',
+    manage: '管理',
+  },
   keys: {
     title: '键盘快捷键',
     go: '前往',

@@ -40,6 +40,10 @@ const document = page(() => import('./DocumentPages').then((m) => m.DocumentPage
 const editDocument = page(() => import('./DocumentPages').then((m) => m.EditDocumentPage))
 const settings = page(() => import('./SettingsPage').then((m) => m.SettingsPage))
 
+const workspace = page(() => import('./SettingsParts').then((m) => m.WorkspaceSettings))
+const calendars = page(() => import('./SettingsParts').then((m) => m.CalendarSettings))
+const agents = page(() => import('./SettingsParts').then((m) => m.AgentSettings))
+
 const ahead: [RegExp, () => Promise<unknown>][] = [
   [/^\/$/, today.fetch],
   [/^\/inbox/, inbox.fetch],
@@ -51,6 +55,7 @@ const ahead: [RegExp, () => Promise<unknown>][] = [
   [/^\/documents$/, documents.fetch],
   [/^\/documents\//, document.fetch],
   [/^\/settings$/, settings.fetch],
+  [/^\/settings\//, workspace.fetch],
 ]
 setFetchAhead((path) => {
   // A failure is told when the page is opened.
@@ -80,6 +85,9 @@ export function Routes() {
               <Route path="/documents/:doc">{(p) => <document.Page key={p.doc} doc={p.doc} />}</Route>
               <Route path="/documents/:doc/edit">{(p) => <editDocument.Page key={p.doc} doc={p.doc} />}</Route>
               <Route path="/settings"><settings.Page /></Route>
+              <Route path="/settings/workspace"><workspace.Page /></Route>
+              <Route path="/settings/calendars"><calendars.Page /></Route>
+              <Route path="/settings/agents"><agents.Page /></Route>
               <Route><NotFound /></Route>
             </Switch>
           </Shell>

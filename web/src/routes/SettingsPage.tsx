@@ -6,6 +6,7 @@ import { Panel } from '@/ui/Panel'
 import { Segments } from '@/ui/Segments'
 import { setTheme, themes, useTheme } from '@/ui/theme'
 import { useMe } from './me'
+import { SettingsTabs } from './SettingsTabs'
 
 export function SettingsPage() {
   const t = useT()
@@ -13,6 +14,7 @@ export function SettingsPage() {
   const theme = useTheme()
   return (
     <Page title={t.settings.title}>
+      <SettingsTabs />
       <Columns>
         <Column>
           <Profile key={me.person.id} me={me} />

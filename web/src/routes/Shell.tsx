@@ -6,6 +6,7 @@ import { live, useLiveState } from '@/api/live'
 import { meQuery, signOut } from '@/api/session'
 import { pollMs } from '@/api/stream'
 import type { Me } from '@/api/types'
+import { HoldBanner } from '@/features/workspace/HoldBanner'
 import { useT } from '@/i18n'
 import { to } from '@/places'
 import { Button, buttonClass, IconButton } from '@/ui/Button'
@@ -84,6 +85,7 @@ function Frame({ me, children }: { me: Me; children: ReactNode }) {
         </header>
         <main id="content" tabIndex={-1} className={styles.main}>
           <Down />
+          <div className={styles.banner}><HoldBanner me={me} /></div>
           <Suspense fallback={<Bones rows={4} height={56} />}>{children}</Suspense>
         </main>
       </div>
