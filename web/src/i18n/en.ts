@@ -49,6 +49,8 @@ export const en = {
     moveDown: 'Next row',
     moveUp: 'Previous row',
     open: 'Open it',
+    pick: 'Choose the task, or let it go',
+    pickRange: 'Choose all up to it',
     help: 'This sheet',
     close: 'Close what is open',
     submit: 'Send the form',
@@ -217,6 +219,8 @@ export const en = {
     columns: { task: 'Task', status: 'Status', next: 'Next run', last: 'Last run', runs: 'Runs', cost: 'Cost' },
     never: 'never',
     notPlanned: 'not planned',
+    pick: (ref: string) => `Choose ${ref}`,
+    pickAll: 'Choose all that are shown',
     runCount: (count: number) => n(count, 'run', 'runs'),
     next: 'Next run',
     actions: {

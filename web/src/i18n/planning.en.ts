@@ -134,4 +134,25 @@ export const planningEn = {
     pausedNow: (name: string) => `${name} is paused`,
     resumed: (name: string) => `${name} goes on`,
   },
+  bulk: {
+    label: 'The chosen tasks',
+    chosen: (count: number) => `${n(count, 'task', 'tasks')} chosen`,
+    matching: 'All that match are chosen',
+    all: 'Choose all that match',
+    clear: 'Let go',
+    title: {
+      pause: (count: number | undefined) => (count === undefined ? 'Pause all that match?' : `Pause ${n(count, 'task', 'tasks')}?`),
+      resume: (count: number | undefined) => (count === undefined ? 'Resume all that match?' : `Resume ${n(count, 'task', 'tasks')}?`),
+    },
+    hint: {
+      pause: 'Nothing more of them is started. Open runs go on to their end. It can be taken back.',
+      resume: 'Each goes on at its next time; what passed is not made up for. It can be taken back.',
+    },
+    note: 'Note, in the history of each',
+    done: { pause: (count: number) => `${n(count, 'task', 'tasks')} paused.`, resume: (count: number) => `${n(count, 'task', 'tasks')} resumed.` },
+    pending: (count: number) => `${count.toLocaleString('en')} more follow.`,
+    skipped: (count: number) => `${n(count, 'task stays as it is:', 'tasks stay as they are:')}`,
+    undo: 'Undo',
+    undone: (count: number) => `Taken back for ${n(count, 'task', 'tasks')}.`,
+  },
 }

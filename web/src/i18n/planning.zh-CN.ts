@@ -135,4 +135,25 @@ export const planningZhCN: Planning = {
     pausedNow: (name) => `${name} 已暂停`,
     resumed: (name) => `${name} 继续工作`,
   },
+  bulk: {
+    label: '选中的任务',
+    chosen: (count) => `已选中 ${n(count, '个任务')}`,
+    matching: '已选中所有符合条件的',
+    all: '选中所有符合条件的',
+    clear: '取消选择',
+    title: {
+      pause: (count) => (count === undefined ? '暂停所有符合条件的？' : `暂停 ${n(count, '个任务')}？`),
+      resume: (count) => (count === undefined ? '恢复所有符合条件的？' : `恢复 ${n(count, '个任务')}？`),
+    },
+    hint: {
+      pause: '不再启动它们。进行中的运行继续到结束。可以撤销。',
+      resume: '各自在下次时间继续；过去的时间不补。可以撤销。',
+    },
+    note: '说明，记入每个任务的历史',
+    done: { pause: (count) => `已暂停 ${n(count, '个任务')}。`, resume: (count) => `已恢复 ${n(count, '个任务')}。` },
+    pending: (count) => `还有 ${count.toLocaleString('zh-CN')} 个在处理。`,
+    skipped: (count) => `${n(count, '个任务')}保持不变：`,
+    undo: '撤销',
+    undone: (count) => `已为 ${n(count, '个任务')}撤销。`,
+  },
 }

@@ -49,6 +49,8 @@ export const zhCN: Dict = {
     moveDown: '下一行',
     moveUp: '上一行',
     open: '打开',
+    pick: '选中或取消选中任务',
+    pickRange: '一直选到这里',
     help: '本帮助',
     close: '关闭当前弹出内容',
     submit: '提交表单',
@@ -216,6 +218,8 @@ export const zhCN: Dict = {
     columns: { task: '任务', status: '状态', next: '下次运行', last: '上次运行', runs: '运行', cost: '花费' },
     never: '从未',
     notPlanned: '未计划',
+    pick: (ref) => `选中 ${ref}`,
+    pickAll: '选中所有显示的',
     runCount: (count) => n(count, '次运行'),
     next: '下次运行',
     actions: {

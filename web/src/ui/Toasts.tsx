@@ -7,7 +7,9 @@ import { cx } from './cx'
 import { Icon } from './Icon'
 import styles from './Toasts.module.css'
 
-type Toast = { id: number; tone: 'good' | 'bad'; content: ReactNode }
+/** Something to do about it, such as taking it back. */
+type Action = { label: string; run: () => void }
+type Toast = { id: number; tone: 'good' | 'bad'; content: ReactNode; action?: Action }
 
 let toasts: Toast[] = []
 let next = 1
@@ -18,11 +20,11 @@ function set(list: Toast[]) {
 }
 const drop = (id: number) => set(toasts.filter((t) => t.id !== id))
 
-/** Says what an action came to. Bad news stays longer. */
-export function toast(content: ReactNode, tone: Toast['tone'] = 'good') {
+/** Says what an action came to. Bad news stays longer, what can be answered longest. */
+export function toast(content: ReactNode, tone: Toast['tone'] = 'good', action?: Action) {
   const id = next++
-  set([...toasts.slice(-2), { id, tone, content }])
-  window.setTimeout(() => drop(id), tone === 'bad' ? 12_000 : 5_000)
+  set([...toasts.slice(-2), { id, tone, content, action }])
+  window.setTimeout(() => drop(id), action ? 30_000 : tone === 'bad' ? 12_000 : 5_000)
 }
 
 /** Says why an action did not work. */
@@ -40,6 +42,7 @@ export function Toasts() {
         <div key={item.id} className={cx(styles.toast, item.tone === 'bad' && styles.bad)}>
           <Icon name={item.tone === 'bad' ? 'alert' : 'check'} />
           <div>{item.content}</div>
+          {item.action && <button type="button" className={styles.action} onClick={() => { drop(item.id); item.action?.run() }}>{item.action.label}</button>}
           <IconButton small label={t.common.close} icon="x" onClick={() => drop(item.id)} />
         </div>
       ))}
