@@ -147,6 +147,8 @@ type Task struct {
 	Config                      Config
 	CreatedBy                   access.Actor
 	CreatedByOperationID        *string
+	CronJob                     CronJob
+	MadeName                    string // what the tasks of a template are called; "" as it is
 
 	Automation         *schedule.Automation // nil: none
 	AutomationRevision int64

@@ -73,17 +73,23 @@ func (a Automation) domain() schedule.Automation {
 		CatchUpSeconds: a.CatchUpSeconds, JitterSeconds: a.JitterSeconds, MaxExecutions: a.MaxExecutions,
 		StartsAt: a.StartsAt.std(), EndsAt: a.EndsAt.std(), TimeoutSeconds: a.TimeoutSeconds,
 	}
-	if c := a.Conditions; c != nil {
-		out.Conditions = &schedule.Conditions{ActiveDays: c.ActiveDays, MaxExecutionsPerDay: c.MaxExecutionsPerDay}
-		if h := c.ActiveHours; h != nil {
-			out.Conditions.ActiveHours = &schedule.Hours{Start: h.Start, End: h.End}
-		}
-	}
+	out.Conditions = a.Conditions.domain()
 	if e := a.Exclusions; e != nil {
 		out.Exclusions = &schedule.Exclusions{
 			Dates: e.Dates, Calendars: e.Calendars,
 			Ranges: each(e.Ranges, func(r DateRange) schedule.DateRange { return schedule.DateRange(r) }),
 		}
+	}
+	return out
+}
+
+func (c *Conditions) domain() *schedule.Conditions {
+	if c == nil {
+		return nil
+	}
+	out := &schedule.Conditions{ActiveDays: c.ActiveDays, MaxExecutionsPerDay: c.MaxExecutionsPerDay}
+	if h := c.ActiveHours; h != nil {
+		out.ActiveHours = &schedule.Hours{Start: h.Start, End: h.End}
 	}
 	return out
 }

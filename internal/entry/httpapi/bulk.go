@@ -18,6 +18,7 @@ type TaskWords struct {
 	Parent        string   `query:"parent" json:"parent,omitempty" maxLength:"100" doc:"A task, or none for those at the top"`
 	Automation    string   `query:"automation" json:"automation,omitempty" enum:"heartbeat,schedule,every,once,none"`
 	Label         string   `query:"label" json:"label,omitempty" maxLength:"50"`
+	Standing      string   `query:"standing" json:"standing,omitempty" enum:"false,true,all" doc:"Also, or only, tasks that stand for cron jobs, which are left out otherwise"`
 	Q             string   `query:"q" json:"q,omitempty" maxLength:"200" doc:"In name, identifier and instruction"`
 }
 
@@ -25,6 +26,12 @@ type TaskWords struct {
 func (s *Server) taskFilter(ctx context.Context, w TaskWords) (f store.TaskFilter, err error) {
 	f = store.TaskFilter{
 		Statuses: w.Status, Priorities: w.Priority, Automation: w.Automation, Label: w.Label, Query: w.Q, Parent: w.Parent,
+	}
+	switch w.Standing {
+	case "true":
+		f.CronJobs = store.OnlyCronJobs
+	case "all":
+		f.CronJobs = store.WithCronJobs
 	}
 	if f.AssigneeAgent, err = s.agentRef(ctx, w.AssigneeAgent); err != nil {
 		return f, err

@@ -144,6 +144,7 @@ func New(d Deps) *Server {
 	s.tickRoutes()
 	s.backfillRoutes()
 	s.bulkRoutes()
+	s.cronJobRoutes()
 	s.commentRoutes()
 	s.topicRoutes()
 	s.operationRoutes()

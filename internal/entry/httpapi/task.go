@@ -34,6 +34,7 @@ type Task struct {
 	StartAt         *Time             `json:"startAt" nullable:"true"`
 	MaxTopics       *int              `json:"maxTopics"`
 	Config          TaskConfig        `json:"config"`
+	CronJob         *string           `json:"cronJob" enum:"prompt,template" doc:"It stands for a cron job of its agent, and apart from the lists: each time runs it, or makes a task after it"`
 	NextRunAt       *Time             `json:"nextRunAt" nullable:"true"`
 	NextPlannedAt   *Time             `json:"nextPlannedAt" nullable:"true" doc:"nextRunAt without its jitter"`
 	NextRunWhy      *string           `json:"nextRunWhy" doc:"Why a heartbeat comes sooner or later than its interval: its agent asked for it, or its runs get nowhere"`
@@ -176,6 +177,7 @@ func taskOf(c access.Caller, now time.Time, ar around) func(task.Task) Task {
 			StartAt: timeOf(t.StartAt), MaxTopics: t.MaxTopics, Config: configOf(t.Config), NextRunAt: timeOf(t.NextFireAt),
 			NextPlannedAt: timeOf(t.NextPlannedAt), LastRunAt: timeOf(t.LastRunAt), TotalTopics: t.TotalTopics, CurrentTopicID: t.CurrentTopicID,
 			Executions: t.Executions, Failures: t.Failures, Repeats: t.Repeats, NextRunWhy: textOrNull(t.NextWhy), CreatedBy: actorOf(t.CreatedBy), CostUSD: t.CostUSD,
+			CronJob: textOrNull(string(t.CronJob)),
 			CreatedAt: Time{t.CreatedAt}, UpdatedAt: Time{t.UpdatedAt}, StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.CompletedAt),
 			Version: t.Version, Actions: actions(t, c.Role),
 		}

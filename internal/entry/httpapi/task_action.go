@@ -22,6 +22,7 @@ type Run struct {
 	TickID        string        `json:"tickId"`
 	TopicID       *string       `json:"topicId,omitempty"`
 	OperationID   *string       `json:"operationId,omitempty"`
+	MadeTaskID    *string       `json:"madeTaskId,omitempty" doc:"Of a template: the task that it made, which runs next"`
 	SkippedChecks []task.Reason `json:"skippedChecks" doc:"What the schedule would have said against it"`
 	Queued        bool          `json:"queued,omitempty" doc:"It runs when the open run has ended"`
 }
@@ -123,7 +124,7 @@ func (s *Server) runTask(ctx context.Context, in *runIn) (*runOut, error) {
 		return nil, err
 	}
 	return &runOut{Run{
-		started.TickID, textOrNull(started.TopicID), textOrNull(started.OperationID), orNone(started.SkippedChecks), started.Queued,
+		started.TickID, textOrNull(started.TopicID), textOrNull(started.OperationID), textOrNull(started.MadeTaskID), orNone(started.SkippedChecks), started.Queued,
 	}}, nil
 }
 

@@ -19,6 +19,7 @@ type Tick struct {
 	State          topic.TickState `json:"state" enum:"pending,queued,dispatched,ran,skipped,missed,coalesced,canceled"`
 	Reason         *string         `json:"reason"`
 	TopicID        *string         `json:"topicId"`
+	MadeTask       *string         `json:"madeTask" doc:"The task that a template made at this time: T-13"`
 	LagMS          *int64          `json:"lagMs" doc:"From fireAt to the dispatch"`
 	Late           bool            `json:"late" doc:"Dispatched more than a minute after its time"`
 	Count          int             `json:"count" doc:"How many times the row stands for"`
@@ -37,6 +38,9 @@ func tickOf(names names) func(store.Tick) Tick {
 			Origin: t.Origin, State: t.State, Reason: t.Reason, TopicID: t.TopicID, Late: t.Late(), Count: t.Count,
 			FirstPlannedAt: timeOf(t.FirstPlannedAt), LastPlannedAt: timeOf(t.LastPlannedAt), Note: t.Note,
 			Actor: Actor{Kind: t.ActorKind, ID: deref(t.ActorID)}, CreatedAt: Time{t.CreatedAt}, EndedAt: timeOf(t.EndedAt),
+		}
+		if t.MadeTaskID != nil {
+			out.MadeTask = new(names.task(*t.MadeTaskID))
 		}
 		if t.DispatchedAt != nil {
 			lag := t.Lag().Milliseconds()
@@ -91,7 +95,8 @@ func (s *Server) ticks(ctx context.Context, task string, f TickFilter, in Paging
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.names(ctx, each(items, func(t store.Tick) string { return t.TaskID }))
+	ids := each(items, func(t store.Tick) string { return t.TaskID })
+	names, err := s.names(ctx, append(ids, each(items, func(t store.Tick) string { return deref(t.MadeTaskID) })...))
 	if err != nil {
 		return nil, err
 	}

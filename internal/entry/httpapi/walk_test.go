@@ -33,6 +33,7 @@ func (in *instance) things() things {
 	out["calendar"] = in.admin.post("/calendars", map[string]string{"name": "Days of " + out["task"]}).ok(201).text("id")
 	out["agent"] = in.admin.get("/agents").ok(200).items()[0]["id"].(string)
 	out["bulk"] = in.admin.post("/tasks/bulk", `{"action":"pause","ids":["`+in.admin.post("/tasks", `{"instruction":"x"}`).ok(201).text("id")+`"]}`).ok(200).text("id")
+	out["job"] = in.admin.post("/cron-jobs", `{"agent":"watchkeeper","pattern":"0 7 * * *","prompt":"x"}`).ok(201).text("id")
 	out["file"] = in.admin.upload("a.txt", []byte("text")).ok(201).text("id")
 	in.tx(func(tx *store.Tx) error {
 		b, _, err := tx.OpenBrief(in.t.Context(), in.here, brief.Draft{
@@ -64,7 +65,7 @@ var bodies = map[string]string{
 	"addComment": `{"content":"c"}`, "editComment": `{"content":"c"}`, "resolveBrief": `{"action":"acknowledge"}`,
 	"assignBrief": `{"assignee":null}`, "snoozeBrief": `{"until":null}`, "createDocument": `{"title":"walk","content":"c"}`,
 	"editDocument": `{"content":"c"}`, "createAgent": `{"slug":"walk","name":"n","profile":{"system":"s","tools":[]}}`, "editAgent": `{"name":"n"}`,
-	"backfillTask": `{"from":"2026-01-01T00:00:00Z"}`, "editWorkspace": `{"name":"n"}`, "createCalendar": `{"name":"walk"}`, "bulkTasks": `{"action":"pause","filter":{"q":"nothing has this"}}`, "editCalendar": `{"dates":["2026-12-25"]}`,
+	"backfillTask": `{"from":"2026-01-01T00:00:00Z"}`, "editWorkspace": `{"name":"n"}`, "createCalendar": `{"name":"walk"}`, "createCronJob": `{"agent":"watchkeeper","pattern":"0 7 * * *","prompt":"x"}`, "editCronJob": `{"name":"n"}`, "bulkTasks": `{"action":"pause","filter":{"q":"nothing has this"}}`, "editCalendar": `{"dates":["2026-12-25"]}`,
 }
 
 type declared struct {
@@ -170,7 +171,7 @@ func fill(path string, th things) string {
 			path = strings.Replace(path, "{id}", th[kind], 1)
 		}
 	}
-	for _, kind := range []string{"task", "doc", "brief", "agent", "calendar"} {
+	for _, kind := range []string{"task", "doc", "brief", "agent", "calendar", "job"} {
 		path = strings.Replace(path, "{"+kind+"}", th[kind], 1)
 	}
 	return strings.Replace(path, "{version}", "1", 1)

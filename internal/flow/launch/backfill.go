@@ -84,6 +84,9 @@ func (l *Launcher) makeUp(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 		case held.Reason != "":
 			b.Reason = string(held.Reason)
 			return lookAgain, tx.MoveBackfill(ctx, sc, *b)
+		case out.MadeTaskID != "": // no end of a run comes back to it
+			b.Reason = ""
+			return time.Second, tx.MoveBackfill(ctx, sc, *b)
 		case out.TopicID != "":
 			b.Reason = ""
 			killpoint.Hit("backfilled")
@@ -180,7 +183,7 @@ func (l *Launcher) runTime(ctx context.Context, tx *store.Tx, sc access.Scope, t
 		return Outcome{}, task.Verdict{}, err
 	}
 	out, err := l.Launch(ctx, tx, sc, t, *tick)
-	if err == nil && out.TopicID != "" {
+	if err == nil && (out.TopicID != "" || out.MadeTaskID != "") {
 		b.TickID = tick.ID
 	}
 	return out, task.Verdict{}, err

@@ -19,7 +19,11 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	if t == nil {
 		return f, agent.Agent{}, nil
 	}
-	around, err := r.Standing(ctx, sc, t.ID, t.Config.ConcurrencyKey)
+	key := t.Config.ConcurrencyKey
+	if t.Makes() {
+		key = "" // its tasks take their turn themselves
+	}
+	around, err := r.Standing(ctx, sc, t.ID, key)
 	if err != nil {
 		return f, agent.Agent{}, err
 	}
@@ -81,12 +85,13 @@ func hush(f *task.Facts, house *schedule.QuietHours, ag agent.Agent, at time.Tim
 }
 
 // agentOf returns who would run a task: its agent, or the workspace's default when
-// it has neither an agent nor a person. It reports false when there is none.
+// it has neither an agent nor a person. A cron job is its agent's alone. It reports
+// false when there is none.
 func agentOf(ctx context.Context, r store.Reader, sc access.Scope, t task.Task) (ag agent.Agent, ok bool, err error) {
 	switch {
 	case t.AssigneeAgentID != nil:
 		ag, err = r.Agent(ctx, sc, *t.AssigneeAgentID)
-	case t.AssigneeUserID == nil:
+	case t.AssigneeUserID == nil && t.CronJob == task.NoCronJob:
 		ag, err = r.DefaultAgent(ctx, sc)
 	default:
 		return agent.Agent{}, false, nil

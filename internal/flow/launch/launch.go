@@ -40,6 +40,7 @@ type Launcher struct {
 const (
 	outcomeOpened = "opened"
 	outcomeQueued = "queued"
+	outcomeMade   = "made"
 )
 
 // Observe lets f hear what came of each launch that was committed: opened, queued, or
@@ -80,6 +81,7 @@ func (l *Launcher) Tick(ctx context.Context, c job.Claim) error {
 // Outcome is what became of a tick.
 type Outcome struct {
 	TopicID, OperationID string // "" when no topic was opened
+	MadeTaskID           string // the task that a template made; "" for none
 	Verdict              task.Verdict
 	Queued               bool
 }
@@ -93,6 +95,8 @@ func (l *Launcher) Launch(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 		switch {
 		case out.Queued:
 			outcome = outcomeQueued
+		case out.MadeTaskID != "":
+			outcome = outcomeMade
 		case !out.Verdict.OK():
 			outcome = string(out.Verdict.Reason)
 		}
@@ -119,6 +123,11 @@ func (l *Launcher) decide(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 			return Outcome{Verdict: task.Verdict{Reason: task.Reason(reason)}}, rearm(ctx, tx, sc, t, spec, tick, nil)
 		}
 	}
+	if t.Makes() { // what it makes takes a number: the workspace's row comes before its gate
+		if _, err := tx.LockWorkspace(ctx, sc); err != nil {
+			return Outcome{}, err
+		}
+	}
 	if err := tx.PassGate(ctx, sc); err != nil {
 		return Outcome{}, err
 	}
@@ -128,6 +137,9 @@ func (l *Launcher) decide(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	}
 	v := task.Admit(facts)
 	killpoint.Hit("admitted")
+	if v.OK() && t.Makes() {
+		return l.makeTask(ctx, tx, sc, t, spec, tick, ag, v)
+	}
 	topicID := id.New()
 	if key := t.Config.ConcurrencyKey; v.OK() && key != "" {
 		free, err := tx.TakeSlot(ctx, sc, key, t.ID, topicID)

@@ -26,7 +26,8 @@ type Request struct {
 // Started is the answer to a request.
 type Started struct {
 	TickID               string
-	TopicID, OperationID string // "" when it waits
+	TopicID, OperationID string // "" when it waits, or when a task was made
+	MadeTaskID           string // the task that a template made
 	SkippedChecks        []task.Reason
 	Queued               bool
 }
@@ -93,7 +94,7 @@ func (l *Launcher) RunNow(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	if err != nil {
 		return Started{}, nil, err
 	}
-	started = Started{tick.ID, out.TopicID, out.OperationID, out.Verdict.Skipped, out.Queued}
+	started = Started{tick.ID, out.TopicID, out.OperationID, out.MadeTaskID, out.Verdict.Skipped, out.Queued}
 	if !out.Verdict.OK() && !out.Queued {
 		return started, errs.New(errs.Conflict, string(out.Verdict.Reason), "%s", out.Verdict.Detail), nil
 	}

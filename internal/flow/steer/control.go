@@ -21,7 +21,7 @@ func (s *Steerer) PauseTask(ctx context.Context, c access.Caller, ref string, in
 		if err := pause(ctx, tx, c, t, note); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, c, "task.pause", "task", t.ID, map[string]any{"note": note, "interrupt": interrupt}); err != nil {
+		if err := audit(ctx, tx, c, auditName(t, "pause"), "task", t.ID, map[string]any{"note": note, "interrupt": interrupt}); err != nil {
 			return err
 		}
 		return stopIf(interrupt, ctx, tx, c, t)
@@ -43,7 +43,7 @@ func (s *Steerer) ResumeTask(ctx context.Context, c access.Caller, ref string, c
 		if err := resume(ctx, tx, c, t, ""); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, c, "task.resume", "task", t.ID, map[string]any{"catchUp": catchUp}); err != nil || !catchUp {
+		if err := audit(ctx, tx, c, auditName(t, "resume"), "task", t.ID, map[string]any{"catchUp": catchUp}); err != nil || !catchUp {
 			return err
 		}
 		return s.startNow(ctx, tx, c, t.ID, topic.Manual, "")
@@ -211,7 +211,7 @@ func (s *Steerer) DeleteTask(ctx context.Context, c access.Caller, ref string) e
 		if err := tx.SetDeleted(ctx, c.Scope, t.ID, true); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, c, "task.delete", "task", t.ID, map[string]any{"identifier": t.Identifier}); err != nil {
+		if err := audit(ctx, tx, c, auditName(t, "delete"), "task", t.ID, map[string]any{"identifier": t.Identifier}); err != nil {
 			return err
 		}
 		// What waited for it waits no more, also when it had ended before and not as they wanted.

@@ -39,6 +39,8 @@ type NewTask struct {
 	Config          task.Config
 	Start           bool   // run it now
 	ByOperation     string // the operation whose agent creates it
+	CronJob         task.CronJob
+	MadeName        string // of a template: what its tasks are called; "": as it is
 }
 
 // NewDependency is what a new task waits for.
@@ -89,7 +91,7 @@ func (s *Steerer) CreateTaskIn(ctx context.Context, tx *store.Tx, c access.Calle
 	}
 	t.Status, t.StatusReason = task.Backlog, string(task.Created)
 	switch cp := t.Config.Checkpoint; {
-	case cp != nil && cp.Before:
+	case cp != nil && cp.Before && !t.Makes(): // what a template makes waits, not the template
 		t.Status, t.StatusReason = task.Paused, string(task.CheckpointBefore)
 	case t.Automation != nil || t.StartAt != nil:
 		t.Status, t.StatusReason, t.ArmedAt = task.Scheduled, string(task.Armed), &now
@@ -125,7 +127,7 @@ func (s *Steerer) CreateTaskIn(ctx context.Context, tx *store.Tx, c access.Calle
 			return task.Task{}, errs.BadField("body.automation", "invalid", nil, "This schedule never fires: no time is left inside its bounds.")
 		}
 	}
-	if err := audit(ctx, tx, c, "task.create", "task", t.ID, map[string]any{"identifier": t.Identifier}); err != nil {
+	if err := audit(ctx, tx, c, auditName(t, "create"), "task", t.ID, map[string]any{"identifier": t.Identifier}); err != nil {
 		return task.Task{}, err
 	}
 	if in.Start && t.Status != task.Paused {
@@ -147,6 +149,7 @@ func (s *Steerer) draft(ctx context.Context, tx *store.Tx, c access.Caller, in N
 		Instruction: strings.TrimSpace(in.Instruction), InstructionRich: in.InstructionRich, Name: strings.TrimSpace(in.Name),
 		Description: in.Description, Priority: in.Priority, Labels: in.Labels, AssigneeUserID: in.AssigneeUser, Config: in.Config,
 		CreatedBy: c.Actor, Automation: in.Automation, StartAt: in.StartAt, MaxTopics: in.MaxTopics,
+		CronJob: in.CronJob, MadeName: strings.TrimSpace(in.MadeName),
 	}
 	if in.ByOperation != "" {
 		t.CreatedByOperationID = &in.ByOperation
@@ -195,8 +198,11 @@ func (s *Steerer) check(ctx context.Context, tx *store.Tx, c access.Caller, t *t
 	case n > maxInstruction:
 		return errs.BadField("body.instruction", "invalid", nil, "The instruction has %d characters; at most %d are allowed.", n, maxInstruction)
 	}
-	if utf8.RuneCountInString(t.Name) > maxName {
+	if utf8.RuneCountInString(t.Name) > maxName || utf8.RuneCountInString(t.MadeName) > maxName {
 		return errs.BadField("body.name", "invalid", nil, "A name has at most %d characters.", maxName)
+	}
+	if t.CronJob != task.NoCronJob && (t.Automation == nil || t.AssigneeAgentID == nil) {
+		return errs.BadField("body.automation", "invalid", nil, "%s is a cron job: it has an agent and a schedule. Disable or delete it to end it.", t.Identifier)
 	}
 	if utf8.RuneCountInString(t.Description) > maxDescription {
 		return errs.BadField("body.description", "invalid", nil, "A description has at most %d characters.", maxDescription)

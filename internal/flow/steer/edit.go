@@ -28,66 +28,69 @@ type TaskPatch struct {
 	MaxTopics                      **int
 	StartAt                        **time.Time
 	Automation                     **schedule.Automation
+	MadeName                       *string // of a template
 }
 
 // EditTask changes a task. What time starts is planned anew in the same
 // transaction, and what was planned under the old schedule is void. version is the
 // one that was read; nil for whatever it is now.
 func (s *Steerer) EditTask(ctx context.Context, c access.Caller, ref string, version *int64, p TaskPatch) (task.Task, error) {
-	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
-		if version != nil && *version != t.Version {
-			return errs.New(errs.Stale, "stale", "%s was changed meanwhile: it has version %d.", t.Identifier, t.Version)
-		}
-		now, err := tx.Now(ctx)
-		if err != nil {
-			return err
-		}
-		old := t
-		if err := s.apply(ctx, tx, c, &t, p); err != nil {
-			return err
-		}
-		var anchor time.Time
-		if old.Automation != nil && old.Automation.Anchor != nil {
-			anchor = *old.Automation.Anchor
-		}
-		replanned := p.Automation != nil || p.StartAt != nil
-		checked := t
-		if p.StartAt == nil {
-			checked.StartAt = nil // a time that is being waited for was checked when it was given
-		}
-		if err := s.check(ctx, tx, c, &checked, now, anchor); err != nil {
-			return err
-		}
-		startAt := t.StartAt
-		t.Automation = checked.Automation
+	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error { return s.edit(ctx, tx, c, t, version, p) })
+}
+
+func (s *Steerer) edit(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, version *int64, p TaskPatch) error {
+	if version != nil && *version != t.Version {
+		return errs.New(errs.Stale, "stale", "%s was changed meanwhile: it has version %d.", t.Identifier, t.Version)
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return err
+	}
+	old := t
+	if err := s.apply(ctx, tx, c, &t, p); err != nil {
+		return err
+	}
+	var anchor time.Time
+	if old.Automation != nil && old.Automation.Anchor != nil {
+		anchor = *old.Automation.Anchor
+	}
+	replanned := p.Automation != nil || p.StartAt != nil
+	checked := t
+	if p.StartAt == nil {
+		checked.StartAt = nil // a time that is being waited for was checked when it was given
+	}
+	if err := s.check(ctx, tx, c, &checked, now, anchor); err != nil {
+		return err
+	}
+	startAt := t.StartAt
+	t.Automation = checked.Automation
+	if p.StartAt != nil {
+		startAt = checked.StartAt
+	}
+	if t.StartAt = startAt; t.StartAt != nil && t.Automation != nil {
 		if p.StartAt != nil {
-			startAt = checked.StartAt
+			return errs.BadField("body.startAt", "invalid", *t.StartAt, "A task has either an automation or startAt.")
 		}
-		if t.StartAt = startAt; t.StartAt != nil && t.Automation != nil {
-			if p.StartAt != nil {
-				return errs.BadField("body.startAt", "invalid", *t.StartAt, "A task has either an automation or startAt.")
-			}
-			t.StartAt = nil // an automation takes the place of the one time
-		}
-		if replanned {
-			t.AutomationRevision++
-			if t.Status == task.Scheduled && t.Automation == nil && t.StartAt == nil { // a scheduled task has something that starts it
-				if err := move(ctx, tx, c, t, task.Backlog, task.AutomationRemoved, ""); err != nil {
-					return err
-				}
-				t.Status = task.Backlog
-			}
-		}
-		if err := tx.EditTask(ctx, c.Scope, t); err != nil {
-			return err
-		}
-		if replanned {
-			if err := s.replan(ctx, tx, c, old, t, now); err != nil {
+		t.StartAt = nil // an automation takes the place of the one time
+	}
+	if replanned {
+		t.AutomationRevision++
+		if t.Status == task.Scheduled && t.Automation == nil && t.StartAt == nil { // a scheduled task has something that starts it
+			if err := move(ctx, tx, c, t, task.Backlog, task.AutomationRemoved, ""); err != nil {
 				return err
 			}
+			t.Status = task.Backlog
 		}
-		return audit(ctx, tx, c, "task.edit", "task", t.ID, map[string]any{"identifier": t.Identifier})
-	})
+	}
+	if err := tx.EditTask(ctx, c.Scope, t); err != nil {
+		return err
+	}
+	if replanned {
+		if err := s.replan(ctx, tx, c, old, t, now); err != nil {
+			return err
+		}
+	}
+	return audit(ctx, tx, c, auditName(t, "edit"), "task", t.ID, map[string]any{"identifier": t.Identifier})
 }
 
 // apply writes the patch into the task.
@@ -103,6 +106,7 @@ func (s *Steerer) apply(ctx context.Context, tx *store.Tx, c access.Caller, t *t
 	set(&t.MaxTopics, p.MaxTopics)
 	set(&t.StartAt, p.StartAt)
 	set(&t.Automation, p.Automation)
+	set(&t.MadeName, p.MadeName)
 	t.Instruction, t.Name = strings.TrimSpace(t.Instruction), strings.TrimSpace(t.Name)
 	if t.Name == "" {
 		t.Name = nameFrom(t.Instruction)

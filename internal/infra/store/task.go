@@ -32,6 +32,7 @@ type taskRow struct {
 	CreatedByKind                               access.ActorKind
 	CreatedByID                                 *string
 	CreatedByOperationID                        *string
+	CronJob, MadeName                           *string
 	Automation                                  *doc[schedule.Automation]
 	AutomationMode                              *schedule.Mode
 	AutomationRevision                          int64
@@ -59,7 +60,7 @@ func (row taskRow) task() task.Task {
 		Config: row.Config.V, CreatedBy: actor(row.CreatedByKind, row.CreatedByID), CreatedByOperationID: row.CreatedByOperationID,
 		AutomationRevision: row.AutomationRevision, StartAt: row.StartAt, ArmedAt: row.ArmedAt,
 		NextPlannedAt: row.NextPlannedAt, NextFireAt: row.NextFireAt, Executions: row.Executions, Failures: row.Failures,
-		Repeats: row.Repeats, NextWhy: orEmpty(row.NextWhy),
+		Repeats: row.Repeats, NextWhy: orEmpty(row.NextWhy), CronJob: task.CronJob(orEmpty(row.CronJob)), MadeName: orEmpty(row.MadeName),
 		MaxTopics: row.MaxTopics, TotalTopics: row.TotalTopics, CurrentTopicID: row.CurrentTopicID, LastRunAt: row.LastRunAt,
 		CostUSD: row.CostUSD, Version: row.Version, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt, DeletedAt: row.DeletedAt,
@@ -151,6 +152,7 @@ func (tx *Tx) CreateTask(ctx context.Context, sc access.Scope, t task.Task) (tas
 		ParentID: t.ParentID, AssigneeAgentID: t.AssigneeAgentID, AssigneeUserID: t.AssigneeUserID, Config: doc[task.Config]{t.Config},
 		CreatedByKind: t.CreatedBy.Kind, CreatedByID: optional(t.CreatedBy.ID), CreatedByOperationID: t.CreatedByOperationID,
 		StartAt: t.StartAt, MaxTopics: t.MaxTopics, CostUSD: new(budget.USD), Version: 1,
+		CronJob: optional(string(t.CronJob)), MadeName: optional(t.MadeName),
 	}
 	if len(t.InstructionRich) > 0 {
 		row.InstructionRich = &doc[json.RawMessage]{t.InstructionRich}
@@ -315,6 +317,34 @@ func (tx *Tx) LaunchTask(ctx context.Context, sc access.Scope, m task.Move, run 
 	return tx.moveTask(ctx, sc, m, run.Next, c)
 }
 
+// NoteMade counts on a template that it made a task. Only a planned one is an
+// execution of its schedule.
+func (tx *Tx) NoteMade(ctx context.Context, sc access.Scope, taskID string, planned bool) error {
+	var c columns
+	c.set(`last_run_at = clock_timestamp()`)
+	if planned {
+		c.set(`executions = executions + 1`)
+	}
+	if err := tx.setTask(ctx, sc, taskID, c); err != nil {
+		return fmt.Errorf("note that a task was made: %w", err)
+	}
+	return tx.Emit(ctx, sc, Event{Type: "task.changed", SubjectKind: "task", SubjectID: taskID})
+}
+
+// CopyMaterial gives a task the documents and files of another.
+func (tx *Tx) CopyMaterial(ctx context.Context, sc access.Scope, from, to string) error {
+	_, err := tx.exec(ctx, `insert into task_documents (workspace_id, task_id, document_id, pinned_by_kind)
+		select workspace_id, ?, document_id, pinned_by_kind from task_documents where workspace_id = ? and task_id = ?`, to, sc.Workspace(), from)
+	if err == nil {
+		_, err = tx.exec(ctx, `insert into task_files (workspace_id, task_id, file_id)
+			select workspace_id, ?, file_id from task_files where workspace_id = ? and task_id = ?`, to, sc.Workspace(), from)
+	}
+	if err != nil {
+		return fmt.Errorf("copy what hangs on a task: %w", err)
+	}
+	return nil
+}
+
 // NoteEnd writes what the end of a topic changes on its task besides its status.
 func (tx *Tx) NoteEnd(ctx context.Context, sc access.Scope, taskID, topicID string, failures int, cost *budget.USD) error {
 	_, err := tx.exec(ctx, `
@@ -384,7 +414,7 @@ func (tx *Tx) EditTask(ctx context.Context, sc access.Scope, t task.Task) error 
 		"labels": append(texts{}, t.Labels...), "parent_id": t.ParentID, "assignee_agent_id": t.AssigneeAgentID,
 		"assignee_user_id": t.AssigneeUserID, "config": doc[task.Config]{t.Config}, "max_topics": t.MaxTopics,
 		"start_at": t.StartAt, "automation": nil, "automation_mode": nil, "automation_revision": t.AutomationRevision,
-		"instruction_rich": nil, "repeats": 0, "version": t.Version + 1,
+		"instruction_rich": nil, "made_name": optional(t.MadeName), "repeats": 0, "version": t.Version + 1,
 	}
 	if t.Automation != nil {
 		set["automation"], set["automation_mode"] = doc[schedule.Automation]{*t.Automation}, t.Automation.Mode

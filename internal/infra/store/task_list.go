@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 )
@@ -23,7 +24,14 @@ type TaskFilter struct {
 	Query         string // in name, identifier and instruction
 	Sort          string // "" newest first, "next" by the next fire
 	Deleted       bool   // deleted ones instead
+	CronJobs      string // "" without those that stand for cron jobs, OnlyCronJobs, WithCronJobs
 }
+
+// Whether a list has the tasks that stand for cron jobs.
+const (
+	OnlyCronJobs = "only"
+	WithCronJobs = "with"
+)
 
 // filtered narrows the tasks of a workspace.
 func (r Reader) filtered(ctx context.Context, sc access.Scope, f TaskFilter) *gorm.DB {
@@ -32,6 +40,12 @@ func (r Reader) filtered(ctx context.Context, sc access.Scope, f TaskFilter) *go
 		q = q.Where("deleted_at is not null")
 	} else {
 		q = q.Where("deleted_at is null")
+	}
+	switch f.CronJobs {
+	case "":
+		q = q.Where("cron_job is null")
+	case OnlyCronJobs:
+		q = q.Where("cron_job is not null")
 	}
 	if len(f.Statuses) > 0 {
 		q = q.Where("status in ?", f.Statuses)
@@ -95,6 +109,19 @@ func (r Reader) Tasks(ctx context.Context, sc access.Scope, f TaskFilter, p Page
 	}
 	out, next := cut(out, p, func(t task.Task) string { return t.ID })
 	return out, next, nil
+}
+
+// CronJob returns the task that stands for a cron job, by its id or identifier.
+func (r Reader) CronJob(ctx context.Context, sc access.Scope, ref string) (task.Task, error) {
+	taskID, err := r.TaskID(ctx, sc, ref)
+	if err != nil {
+		return task.Task{}, err
+	}
+	t, err := r.Task(ctx, sc, taskID)
+	if err == nil && (t.CronJob == task.NoCronJob || t.DeletedAt != nil) {
+		err = errs.Missing("cron job", ref)
+	}
+	return t, err
 }
 
 // MatchTasks returns the ids of at most limit tasks that a filter matches, the oldest

@@ -32,6 +32,7 @@ type Tick struct {
 	ActorKind               access.ActorKind
 	ActorID                 *string
 	TopicID                 *string
+	MadeTaskID              *string // the task that a template made at this time
 	CreatedAt               time.Time
 	DispatchedAt, EndedAt   *time.Time
 }
@@ -247,6 +248,12 @@ func (tx *Tx) EndTick(ctx context.Context, sc access.Scope, tickID string, state
 // TickRan ends a tick whose topic has ended.
 func (tx *Tx) TickRan(ctx context.Context, sc access.Scope, tickID string) error {
 	return tx.moveTick(ctx, sc, tickID, topic.TickRan, "", []topic.TickState{topic.TickDispatched}, `state = 'ran', ended_at = clock_timestamp()`)
+}
+
+// TickMade ends a tick of a template with the task that it made.
+func (tx *Tx) TickMade(ctx context.Context, sc access.Scope, tickID, taskID string) error {
+	return tx.moveTick(ctx, sc, tickID, topic.TickRan, "", []topic.TickState{topic.TickPending, topic.TickQueued},
+		`state = 'ran', made_task_id = ?, dispatched_at = clock_timestamp(), ended_at = clock_timestamp(), reason = null`, taskID)
 }
 
 func (tx *Tx) moveTick(ctx context.Context, sc access.Scope, tickID string, to topic.TickState, why task.Reason, from []topic.TickState, set string, args ...any) error {

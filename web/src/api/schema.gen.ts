@@ -365,6 +365,58 @@ export interface paths {
         patch: operations["editComment"];
         trace?: never;
     };
+    "/cron-jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The cron jobs of agents, the newest first
+         * @description Least role: viewer.
+         */
+        get: operations["listCronJobs"];
+        put?: never;
+        /**
+         * Give an agent a cron job: a prompt that is run, or a template of tasks
+         * @description Least role: operator.
+         */
+        post: operations["createCronJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/cron-jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One cron job
+         * @description Least role: viewer.
+         */
+        get: operations["getCronJob"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a cron job: its open run is stopped, tasks that it made stay
+         * @description Least role: operator.
+         */
+        delete: operations["deleteCronJob"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, enable or disable a cron job, by JSON merge patch
+         * @description Least role: operator.
+         */
+        patch: operations["editCronJob"];
+        trace?: never;
+    };
     "/documents": {
         parameters: {
             query?: never;
@@ -1778,6 +1830,130 @@ export interface components {
         Conversation: {
             messages: components["schemas"]["Message"][];
         };
+        CronJob: {
+            /** @description null: the agent is gone, and the job is held */
+            agent: string | null;
+            /** @description The whole schedule; PATCH /tasks/{task} changes what is not here */
+            automation: components["schemas"]["Automation"];
+            conditions: components["schemas"]["Conditions"] | null;
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: components["schemas"]["Actor"];
+            enabled: boolean;
+            /**
+             * Format: int64
+             * @description Since it was armed; enabling a job that had ended counts anew
+             */
+            executions: number;
+            /** @description What of workspace and agent refuses its times at present, though it is enabled */
+            heldBy: string | null;
+            /** @description Of its task */
+            id: string;
+            /** Format: date-time */
+            lastRunAt: string | null;
+            /**
+             * Format: int64
+             * @description null: no limit
+             */
+            maxExecutions: number | null;
+            name: string;
+            nextFires: string[];
+            /** Format: date-time */
+            nextRunAt: string | null;
+            /** @description Five fields of cron; @every 1h30m0s for a fixed grid */
+            pattern: string;
+            /** @description What each time runs; null for a template */
+            prompt: string | null;
+            /**
+             * Format: int64
+             * @description null: no limit
+             */
+            remainingExecutions: number | null;
+            /** @enum {string} */
+            status: "scheduled" | "running" | "paused" | "completed" | "failed" | "canceled" | "backlog";
+            statusReason: string;
+            /** @description T-12 */
+            task: string;
+            /** @description What each time makes a task of; null for a prompt */
+            template: components["schemas"]["CronTemplate"] | null;
+            timezone: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** Format: int64 */
+            version: number;
+        };
+        CronJobCreate: {
+            /** @description Its id or slug */
+            agent: string;
+            conditions?: components["schemas"]["Conditions"];
+            /** @description Ids of documents to pin; each task of a template gets them */
+            documents?: string[];
+            /** @description Default: true */
+            enabled?: boolean;
+            /** @description Ids of uploaded files, likewise */
+            files?: string[];
+            /** Format: int64 */
+            maxExecutions?: number;
+            /** @description Default: from the words of the work */
+            name?: string;
+            pattern: string;
+            /** @description Run again and again, each run after the handoff of the one before */
+            prompt?: string;
+            /** @description Each time makes a task of its own, which runs at once */
+            template?: components["schemas"]["CronTemplate"];
+            /** @description IANA name; absent: the creator's */
+            timezone?: string;
+        };
+        CronJobPatch: {
+            agent?: string | null;
+            /** @description As a whole */
+            conditions?: components["schemas"]["Conditions"] | null;
+            /** @description false cancels what was planned; true does not catch up */
+            enabled?: boolean | null;
+            /**
+             * Format: int64
+             * @description null: no limit
+             */
+            maxExecutions?: number | null;
+            /** @description null: from the words of the work */
+            name?: string | null;
+            pattern?: string | null;
+            prompt?: string | null;
+            template?: components["schemas"]["CronTemplatePatch"] | null;
+            /** @description null: the caller's */
+            timezone?: string | null;
+            /**
+             * Format: int64
+             * @description The version that was read
+             */
+            version?: number;
+        };
+        CronTemplate: {
+            /** @description acceptance is auto unless it says review */
+            config?: components["schemas"]["TaskConfig"];
+            description?: string;
+            instruction: string;
+            labels?: string[];
+            /** Format: int64 */
+            maxTopics?: number;
+            /** @description Default: the job's */
+            name?: string;
+            /** @enum {string} */
+            priority?: "none" | "urgent" | "high" | "normal" | "low";
+        };
+        CronTemplatePatch: {
+            /** @description acceptance is auto unless it says review */
+            config?: components["schemas"]["TaskConfig"];
+            description?: string;
+            instruction?: string;
+            labels?: string[];
+            /** Format: int64 */
+            maxTopics?: number;
+            /** @description Default: the job's */
+            name?: string;
+            /** @enum {string} */
+            priority?: "none" | "urgent" | "high" | "normal" | "low";
+        };
         DateRange: {
             from: string;
             to: string;
@@ -2059,6 +2235,11 @@ export interface components {
             /** @description null on the last page */
             nextCursor: string | null;
         };
+        PageCronJob: {
+            items: components["schemas"]["CronJob"][];
+            /** @description null on the last page */
+            nextCursor: string | null;
+        };
         PageDocument: {
             items: components["schemas"]["Document"][];
             /** @description null on the last page */
@@ -2196,6 +2377,8 @@ export interface components {
             catchUp?: boolean;
         };
         Run: {
+            /** @description Of a template: the task that it made, which runs next */
+            madeTaskId?: string;
             operationId?: string;
             /** @description It runs when the open run has ended */
             queued?: boolean;
@@ -2266,6 +2449,11 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
+            /**
+             * @description It stands for a cron job of its agent, and apart from the lists: each time runs it, or makes a task after it
+             * @enum {string|null}
+             */
+            cronJob: "prompt" | "template" | null;
             currentTopicId: string | null;
             /** @description What it depends on; in the answer for one task */
             dependencies?: components["schemas"]["Dependency"][];
@@ -2458,6 +2646,11 @@ export interface components {
             priority?: ("none" | "urgent" | "high" | "normal" | "low")[];
             /** @description In name, identifier and instruction */
             q?: string;
+            /**
+             * @description Also, or only, tasks that stand for cron jobs, which are left out otherwise
+             * @enum {string}
+             */
+            standing?: "false" | "true" | "all";
             status?: ("backlog" | "scheduled" | "running" | "paused" | "completed" | "failed" | "canceled")[];
         };
         Tick: {
@@ -2491,6 +2684,8 @@ export interface components {
             lastPlannedAt: string | null;
             /** @description Dispatched more than a minute after its time */
             late: boolean;
+            /** @description The task that a template made at this time: T-13 */
+            madeTask: string | null;
             note: string | null;
             origin: string;
             /**
@@ -3598,6 +3793,195 @@ export interface operations {
             };
         };
     };
+    listCronJobs: {
+        parameters: {
+            query?: {
+                /** @description How many items at most */
+                limit?: number;
+                /** @description nextCursor of the page before */
+                cursor?: string;
+                /** @description Its id or slug */
+                agent?: string;
+                enabled?: "true" | "false";
+            };
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageCronJob"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createCronJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                /** @description The same key and body get the first answer again, for a day */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronJobCreate"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJob"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCronJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path: {
+                /** @description Its id, or its task in any case: T-12 */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJob"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteCronJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+            };
+            path: {
+                /** @description Its id, or its task in any case: T-12 */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    editCronJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace, for people in several: its id or slug */
+                "X-Workspace"?: string;
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Its id, or its task in any case: T-12 */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronJobPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronJob"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listDocuments: {
         parameters: {
             query?: {
@@ -4240,6 +4624,8 @@ export interface operations {
                 parent?: string;
                 automation?: "heartbeat" | "schedule" | "every" | "once" | "none";
                 label?: string;
+                /** @description Also, or only, tasks that stand for cron jobs, which are left out otherwise */
+                standing?: "false" | "true" | "all";
                 /** @description In name, identifier and instruction */
                 q?: string;
                 /** @description The newest first, or the next to run first */
