@@ -132,7 +132,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage or configuration, 3 not reachable, 4 d
 		c.GroupID = "run"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{p.task(), p.why(), p.brief(), p.topic(), p.operation(), p.document(), p.tick(), p.calendar(), p.agent(), p.workspace(), p.demo()} {
+	for _, c := range []*cobra.Command{p.task(), p.why(), p.brief(), p.topic(), p.operation(), p.document(), p.tick(), p.cron(), p.calendar(), p.agent(), p.workspace(), p.demo()} {
 		c.GroupID = "use"
 		c.PersistentFlags().String("url", "", "address of the instance (DOGWATCH_URL)")
 		c.PersistentFlags().BoolVar(&p.json, "json", false, "print the API's JSON")

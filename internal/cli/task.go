@@ -303,6 +303,7 @@ func (p *program) taskRun() *cobra.Command {
 			}
 			started, err := read[struct {
 				TopicID       string   `json:"topicId"`
+				MadeTaskID    string   `json:"madeTaskId"`
 				Queued        bool     `json:"queued"`
 				SkippedChecks []string `json:"skippedChecks"`
 			}](answer)
@@ -314,6 +315,8 @@ func (p *program) taskRun() *cobra.Command {
 			}
 			if !p.json {
 				switch {
+				case started.MadeTaskID != "":
+					p.printf("✓ a task was made and runs next: dogwatch task show %s\n", started.MadeTaskID)
 				case started.Queued:
 					p.printf("✓ queued: it runs when the open run has ended\n")
 				case len(started.SkippedChecks) > 0:
@@ -324,6 +327,9 @@ func (p *program) taskRun() *cobra.Command {
 			}
 			if !wait {
 				return nil
+			}
+			if started.MadeTaskID != "" {
+				return fmt.Errorf("%s makes tasks and has no run of its own to wait for; watch the task that it made: dogwatch task watch %s", args[0], started.MadeTaskID)
 			}
 			if started.TopicID == "" {
 				return usagef("a queued run cannot be waited for; see dogwatch task watch %s", args[0])

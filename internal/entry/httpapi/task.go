@@ -177,7 +177,7 @@ func taskOf(c access.Caller, now time.Time, ar around) func(task.Task) Task {
 			StartAt: timeOf(t.StartAt), MaxTopics: t.MaxTopics, Config: configOf(t.Config), NextRunAt: timeOf(t.NextFireAt),
 			NextPlannedAt: timeOf(t.NextPlannedAt), LastRunAt: timeOf(t.LastRunAt), TotalTopics: t.TotalTopics, CurrentTopicID: t.CurrentTopicID,
 			Executions: t.Executions, Failures: t.Failures, Repeats: t.Repeats, NextRunWhy: textOrNull(t.NextWhy), CreatedBy: actorOf(t.CreatedBy), CostUSD: t.CostUSD,
-			CronJob: textOrNull(string(t.CronJob)),
+			CronJob:   textOrNull(string(t.CronJob)),
 			CreatedAt: Time{t.CreatedAt}, UpdatedAt: Time{t.UpdatedAt}, StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.CompletedAt),
 			Version: t.Version, Actions: actions(t, c.Role),
 		}
