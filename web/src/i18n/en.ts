@@ -443,6 +443,7 @@ export const en = {
     ended: 'Ended',
     continues: 'Continues an earlier run',
     retryNo: (no: number) => `Try ${no}`,
+    waitsForTry: (no: number) => `Try ${no} waits until`,
     stop: 'Stop this run',
     stopTitle: 'Stop this run?',
     stopHint: 'What it has done stays. It leaves a handoff that says what is unfinished.',

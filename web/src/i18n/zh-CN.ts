@@ -434,6 +434,7 @@ export const zhCN: Dict = {
     started: '开始',
     ended: '结束',
     continues: '继续之前的运行',
+    waitsForTry: (no) => `第 ${no} 次尝试等到`,
     retryNo: (no) => `第 ${no} 次尝试`,
     stop: '停止这次运行',
     stopTitle: '停止这次运行？',

@@ -9,6 +9,7 @@ import type { Task } from '@/api/types'
 import { BriefCard } from '@/features/briefs/BriefCard'
 import { Pinned } from '@/features/documents/Pinned'
 import { zoneOf } from '@/features/tasks/automation'
+import { BackfillButton, mayBackfill } from '@/features/tasks/Backfill'
 import { Comments } from '@/features/tasks/Comments'
 import { Details } from '@/features/tasks/Details'
 import { Ledger } from '@/features/tasks/Ledger'
@@ -71,7 +72,7 @@ function TaskView({ task }: { task: Task }) {
     >
       <Columns>
         <Column>
-          <StatusPanel task={task} />
+          <StatusPanel task={task} mayWrite={mayWrite} />
           <OpenBriefs task={ref} mayResolve={mayWrite} />
           <Panel flush title={t.tasks.runs} count={task.totalTopics || undefined}><RunList task={ref} /></Panel>
           <Panel flush title={t.tasks.comments}><Comments task={ref} me={me.person.id} mayWrite={mayWrite} /></Panel>
@@ -82,7 +83,7 @@ function TaskView({ task }: { task: Task }) {
           </Panel>
           <Panel title={t.tasks.details}><Details task={task} agents={agents} /></Panel>
           <Panel flush title={t.documents.pinned}><Pinned task={ref} mayWrite={mayWrite} /></Panel>
-          <Panel flush title={t.tasks.ledger} hint={t.tasks.ledgerHint}><Ledger task={ref} zone={zoneOf(task)} /></Panel>
+          <Panel flush title={t.tasks.ledger} hint={t.tasks.ledgerHint} aside={mayWrite && mayBackfill(task) && <BackfillButton task={task} />}><Ledger task={ref} zone={zoneOf(task)} /></Panel>
         </Column>
       </Columns>
     </Page>

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { useLocale } from '@/i18n'
 import { duration, full, moment, relative, sameClock } from '@/i18n/format'
+import { cx } from './cx'
 import styles from './When.module.css'
 
 // One clock for the whole page: one beat a second, only while something shows it.
@@ -51,10 +52,10 @@ export function When({ at, zone, ago, both, seconds }: Props) {
   const there = zone && !sameClock(zone, locale.zone, time) ? moment(lang, zone, time, current, seconds) : null
   const title = [full(lang, locale.zone, time), zone && there ? full(lang, zone, time) : ''].filter(Boolean).join('\n')
   return (
-    <time dateTime={new Date(time).toISOString()} title={title} className={styles.when}>
-      {ago && away ? away : clock}
-      {both && away && <span className={styles.beside}> · {away}</span>}
-      {there && <span className={styles.beside}> · {t.common.thereIs(there, zone!)}</span>}
+    <time dateTime={new Date(time).toISOString()} title={title} className={styles.moment}>
+      <span className={styles.part}>{ago && away ? away : clock}</span>
+      {both && away && <> <span className={cx(styles.part, styles.beside)}>· {away}</span></>}
+      {there && <> <span className={styles.beside}>· {t.common.thereIs(there, zone!)}</span></>}
     </time>
   )
 }

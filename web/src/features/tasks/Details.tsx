@@ -1,17 +1,24 @@
 import type { Agent, Task } from '@/api/types'
 import { useLocale } from '@/i18n'
-import { money } from '@/i18n/format'
+import { duration, money } from '@/i18n/format'
+import { usePlanning } from '@/i18n/planning'
 import { Badge } from '@/ui/Badge'
 import { Facts } from '@/ui/Rows'
 import { useNow, When } from '@/ui/When'
 import { startSentence } from './automation'
+import { rulesOf, setRules } from './rules'
 
 /** The order's terms. */
 export function Details({ task, agents }: { task: Task; agents: Agent[] }) {
   const locale = useLocale()
   const { t, lang } = locale
   const now = useNow(60_000)
+  const p = usePlanning()
   const once = !task.automation
+  const { cadence } = task
+  // Half as often as it should is worth a word.
+  const slow = cadence?.effectiveSeconds != null && cadence.configuredSeconds != null && cadence.effectiveSeconds > cadence.configuredSeconds * 1.5
+  const rules = setRules(rulesOf(task.automation ?? null, 'UTC'))
   const { day, operation } = task.config.budget ?? {}
   const budget = [
     day?.usd != null && t.tasks.perDay(money(lang, day.usd)),
@@ -23,6 +30,12 @@ export function Details({ task, agents }: { task: Task; agents: Agent[] }) {
     <Facts
       items={[
         [t.tasks.automation, startSentence(locale, task, now)],
+        [p.task.cadence, cadence && (cadence.effectiveSeconds == null
+          ? (cadence.configuredSeconds != null && p.task.configured(duration(lang, cadence.configuredSeconds)))
+          : <span key="cadence">{p.task.effective(duration(lang, cadence.effectiveSeconds), cadence.over)}{cadence.configuredSeconds != null && <> · {p.task.configured(duration(lang, cadence.configuredSeconds))}</>}{slow && <> <Badge tone="warn">{p.task.slower}</Badge></>}</span>)],
+        [p.rules.title, rules.length > 0 && rules.map((field) => <span key={field}><Badge>{p.rules.names[field]}</Badge> </span>)],
+        [p.rules.concurrencyKey, task.config.concurrencyKey && <code key="key">{task.config.concurrencyKey}</code>],
+        [p.task.executions, task.automation?.maxExecutions && p.task.executionsOf(task.executions, task.automation.maxExecutions)],
         [t.tasks.agent, agentName],
         [t.tasks.budget, budget.length > 0 ? budget.map((b) => <div key={b}>{b}</div>) : t.tasks.noBudget],
         [t.form.maxTopics, task.maxTopics],

@@ -5,6 +5,7 @@ import { asProblem } from '@/api/problem'
 import { cancelTask, completeTask, pauseTask, reopenTask, resumeTask, runTask, whyQuery } from '@/api/tasks'
 import type { Task, Why } from '@/api/types'
 import { lookup, useLocale, useT } from '@/i18n'
+import { usePlanning } from '@/i18n/planning'
 import { Answer } from '@/ui/Answer'
 import { Button } from '@/ui/Button'
 import { Word } from '@/ui/Code'
@@ -12,10 +13,11 @@ import { Confirm } from '@/ui/Dialog'
 import { Disclosure } from '@/ui/Disclosure'
 import { Icon } from '@/ui/Icon'
 import { Panel } from '@/ui/Panel'
-import { Bones } from '@/ui/States'
+import { Bones, Notice } from '@/ui/States'
 import { toast, toastProblem } from '@/ui/Toasts'
 import { When } from '@/ui/When'
 import { zoneOf } from './automation'
+import { BackfillProgress } from './Backfill'
 import { type Act, acts } from './looks'
 import styles from './Status.module.css'
 import { StatusBadge } from './TaskTable'
@@ -74,9 +76,14 @@ export function Actions({ task }: { task: Task }) {
   )
 }
 
+// After so many repeats a heartbeat slows down, and after so many a task is paused: docs/states.md.
+const brakeAt = 3
+const pauseAt = 6
+
 /** Where a task stands and why, and what would happen at its next time. */
-export function StatusPanel({ task }: { task: Task }) {
+export function StatusPanel({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
   const { t } = useLocale()
+  const p = usePlanning()
   const query = useQuery(whyQuery(task.identifier))
   const sentence = lookup(t.reasons, task.statusReason)
   return (
@@ -85,7 +92,7 @@ export function StatusPanel({ task }: { task: Task }) {
         <div className={styles.line}>
           <StatusBadge task={task} />
           <span>{sentence}</span>
-          {task.statusReason && <Word>{task.statusReason}</Word>}
+          {task.statusReason && task.statusReason !== 'done' && <Word>{task.statusReason}</Word>}
         </div>
         {task.error && <p className={styles.error}><strong>{t.tasks.error}: </strong>{task.error}</p>}
         {task.nextRunAt && (
@@ -93,8 +100,11 @@ export function StatusPanel({ task }: { task: Task }) {
             <Icon name="clock" size={16} />
             <span>{t.tasks.next}</span>
             <strong><When at={task.nextRunAt} zone={zoneOf(task)} both seconds={task.automation?.mode === 'heartbeat'} /></strong>
+            {task.nextRunWhy && <span className={styles.because}>{p.task.because} {task.nextRunWhy}</span>}
           </div>
         )}
+        {task.repeats > 0 && <Notice tone={task.repeats >= brakeAt ? 'warn' : 'neutral'} icon="loop">{p.task.repeats(task.repeats, brakeAt, pauseAt)}</Notice>}
+        {query.data?.backfill && <BackfillProgress task={task.identifier} backfill={query.data.backfill} mayDrop={mayWrite} />}
         <Answer query={query} bones={<Bones rows={1} height={28} />}>{(why) => <WhyLines why={why} planned={!!task.nextRunAt} />}</Answer>
       </div>
     </Panel>
@@ -103,6 +113,7 @@ export function StatusPanel({ task }: { task: Task }) {
 
 function WhyLines({ why, planned }: { why: Why; planned: boolean }) {
   const t = useT()
+  const p = usePlanning()
   // Of a task that nothing plans, its status has said already why it does not run.
   const refusal = why.checks.find((c) => !c.ok && (planned || !['paused', 'terminal', 'no_interval', 'no_pattern', 'mode_changed'].includes(c.check)))
   const sentence = refusal ? lookup(t.reasons, refusal.check) : undefined
@@ -118,7 +129,7 @@ function WhyLines({ why, planned }: { why: Why; planned: boolean }) {
               <Icon name={check.ok ? 'check' : 'x'} size={15} />
               <code>{check.check}</code>
               <span className="visually-hidden">{check.ok ? t.tasks.checkOk : t.tasks.checkNo}</span>
-              {!check.ok && <span>{check.detail || lookup(t.reasons, check.check)}</span>}
+              <span>{check.ok ? (lookup(p.checks, check.check) ?? '') : check.detail || lookup(t.reasons, check.check)}</span>
               {check.ok && check.detail && <span className={styles.faint}>{check.detail}</span>}
             </li>
           ))}
