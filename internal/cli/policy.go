@@ -355,6 +355,7 @@ type ledgerRow struct {
 	Task  string `json:"task"`
 	LagMS *int64 `json:"lagMs"`
 	Count int    `json:"count"`
+	Made  string `json:"madeTask"`
 }
 
 func (p *program) tick() *cobra.Command {
@@ -373,6 +374,9 @@ func (p *program) tick() *cobra.Command {
 				became := t.State
 				if t.Reason != nil && *t.Reason != "" && *t.Reason != t.State {
 					became += ": " + *t.Reason
+				}
+				if t.Made != "" {
+					became += ": made " + t.Made
 				}
 				if t.Count > 1 {
 					became += fmt.Sprintf(" ×%d", t.Count)

@@ -67,9 +67,10 @@ func TestTheLedgerIsListed(t *testing.T) {
 	r := cli(t, "", map[string][]string{"GET /ticks": {`{"items":[
 		{"task":"T-1","plannedAt":"2026-03-02T21:00:00Z","origin":"schedule","state":"skipped","reason":"workspace_paused","count":1},
 		{"task":"T-2","plannedAt":"2026-03-02T20:00:00Z","origin":"every","state":"coalesced","reason":"coalesced","count":4},
-		{"task":"T-3","plannedAt":null,"createdAt":"2026-03-02T19:00:00Z","origin":"manual","state":"ran","reason":null,"lagMs":61000,"late":true,"count":1}],"nextCursor":null}`}},
+		{"task":"T-3","plannedAt":null,"createdAt":"2026-03-02T19:00:00Z","origin":"manual","state":"ran","reason":null,"lagMs":61000,"late":true,"count":1},
+		{"task":"T-4","plannedAt":"2026-03-02T20:00:00Z","origin":"schedule","state":"ran","madeTask":"T-9","count":1}],"nextCursor":null}`}},
 		"tick", "list", "--task", "T-1", "--state", "skipped", "--reason", "workspace_paused")
-	r.check(t, 0, "skipped: workspace_paused", "coalesced ×4", "1m1s late", "21:00:00", "19:00:00")
+	r.check(t, 0, "skipped: workspace_paused", "coalesced ×4", "ran: made T-9", "1m1s late", "21:00:00", "19:00:00")
 	if r.asked[0] != "GET /ticks?limit=50&reason=workspace_paused&state=skipped&task=T-1" {
 		t.Errorf("asked %q", r.asked)
 	}

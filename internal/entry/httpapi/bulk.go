@@ -27,11 +27,8 @@ func (s *Server) taskFilter(ctx context.Context, w TaskWords) (f store.TaskFilte
 	f = store.TaskFilter{
 		Statuses: w.Status, Priorities: w.Priority, Automation: w.Automation, Label: w.Label, Query: w.Q, Parent: w.Parent,
 	}
-	switch w.Standing {
-	case "true":
-		f.CronJobs = store.OnlyCronJobs
-	case "all":
-		f.CronJobs = store.WithCronJobs
+	if w.Standing != "false" {
+		f.CronJobs = w.Standing
 	}
 	if f.AssigneeAgent, err = s.agentRef(ctx, w.AssigneeAgent); err != nil {
 		return f, err

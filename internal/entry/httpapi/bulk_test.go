@@ -37,6 +37,9 @@ func TestManyTasksOverHTTP(t *testing.T) {
 	if got := in.viewer.get("/tasks/" + a).ok(200).text("status"); got != "paused" {
 		t.Errorf("%s is %s", a, got)
 	}
+	if audit := string(in.admin.get("/audit?limit=5").ok(200).Body); !strings.Contains(audit, `"filter":{"label":"crm"}`) {
+		t.Errorf("the audit does not say what was asked for: %s", audit)
+	}
 	path := "/tasks/bulk/" + order.text("id")
 	if read := in.viewer.get(path).ok(200); string(read.Body) != string(order.Body) {
 		t.Errorf("read again: %s", read.Body)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
-	"github.com/dogwatch/dogwatch/internal/base/killpoint"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
@@ -58,6 +57,9 @@ func (s *Steerer) Bulk(ctx context.Context, c access.Caller, ask BulkAsk) (store
 			return "", err
 		}
 		detail := map[string]any{"action": ask.Action, "note": ask.Note, "tasks": len(ids)}
+		if ask.Filter != nil {
+			detail["filter"] = ask.Filter
+		}
 		return bulkID, audit(ctx, tx, c, "task.bulk", "bulk", bulkID, detail)
 	})
 }
@@ -103,7 +105,6 @@ func (s *Steerer) order(ctx context.Context, c access.Caller, write func(tx *sto
 	if err != nil {
 		return store.Bulk{}, err
 	}
-	killpoint.Hit("bulk-ordered")
 	if err := s.carryOutBulk(ctx, c.Scope, bulkID, time.Now().Add(bulkTime)); err != nil {
 		return store.Bulk{}, err
 	}
@@ -187,7 +188,6 @@ func (s *Steerer) carryOutBulk(ctx context.Context, sc access.Scope, bulkID stri
 		if err != nil {
 			return err
 		}
-		killpoint.Hit("bulk-task")
 	}
 	return nil
 }

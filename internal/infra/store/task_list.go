@@ -12,25 +12,26 @@ import (
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 )
 
-// TaskFilter narrows a list of tasks. Empty fields do not.
+// TaskFilter narrows a list of tasks. Empty fields do not. The names are those of the
+// API, in which an audit tells what was asked for.
 type TaskFilter struct {
-	Statuses      []string
-	Priorities    []string
-	AssigneeAgent string // id
-	AssigneeUser  string // id
-	Parent        string // id, or "none" for top-level tasks
-	Automation    string // heartbeat, schedule, every, once, none
-	Label         string
-	Query         string // in name, identifier and instruction
-	Sort          string // "" newest first, "next" by the next fire
-	Deleted       bool   // deleted ones instead
-	CronJobs      string // "" without those that stand for cron jobs, OnlyCronJobs, WithCronJobs
+	Statuses      []string `json:"status,omitempty"`
+	Priorities    []string `json:"priority,omitempty"`
+	AssigneeAgent string   `json:"assigneeAgent,omitempty"` // id
+	AssigneeUser  string   `json:"assigneeUser,omitempty"`  // id
+	Parent        string   `json:"parent,omitempty"`        // id, or "none" for top-level tasks
+	Automation    string   `json:"automation,omitempty"`    // heartbeat, schedule, every, once, none
+	Label         string   `json:"label,omitempty"`
+	Query         string   `json:"q,omitempty"`        // in name, identifier and instruction
+	Sort          string   `json:"-"`                  // "" newest first, "next" by the next fire
+	Deleted       bool     `json:"-"`                  // deleted ones instead
+	CronJobs      string   `json:"standing,omitempty"` // "" without those that stand for cron jobs, OnlyCronJobs, WithCronJobs
 }
 
 // Whether a list has the tasks that stand for cron jobs.
 const (
-	OnlyCronJobs = "only"
-	WithCronJobs = "with"
+	OnlyCronJobs = "true"
+	WithCronJobs = "all"
 )
 
 // filtered narrows the tasks of a workspace.
