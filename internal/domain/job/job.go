@@ -19,7 +19,8 @@ import (
 type Queue string
 
 const (
-	Fast         Queue = "fast"         // ticks and settling: a few statements each
+	Fast         Queue = "fast"         // ticks: somebody was promised a time, so nothing goes before them
+	Effects      Queue = "effects"      // what follows from the end of a run or from an order: a few statements each
 	Operations   Queue = "operations"   // model calls and tools: seconds to minutes
 	Housekeeping Queue = "housekeeping" // what nobody waits for
 
@@ -29,7 +30,7 @@ const (
 )
 
 // Queues lists the classes.
-var Queues = []Queue{Fast, Operations, Housekeeping}
+var Queues = []Queue{Fast, Effects, Operations, Housekeeping}
 
 // A job is lost when its lease ends before its handler does: the process was
 // killed, or stood still.
@@ -72,20 +73,20 @@ var (
 	// limit is above the silence limit of a model plus a slow answer.
 	Step = Kind{"step", Operations, 6, 20 * time.Minute}
 	// Settle: an operation has ended; flow/settle draws the consequences. Key: the topic.
-	Settle = Kind{"settle", Fast, 100, time.Minute}
+	Settle = Kind{"settle", Effects, 100, time.Minute}
 	// Handoff: write what a settled topic leaves for the next; flow/settle. Key: the topic.
 	Handoff = Kind{"handoff", Operations, 3, 10 * time.Minute}
 	// Unlock: a task has ended; start what waited only for it; flow/launch. Key: the task.
-	Unlock = Kind{"unlock", Fast, 100, time.Minute}
+	Unlock = Kind{"unlock", Effects, 100, time.Minute}
 	// Stop: a person stopped a workspace; flow/steer interrupts what runs in it, each
 	// run under its task's lock. Key: the workspace.
-	Stop = Kind{"stop", Fast, 100, 5 * time.Minute}
+	Stop = Kind{"stop", Effects, 100, 5 * time.Minute}
 	// Backfill: make up for the next planned time of a task; flow/launch. Key: the
 	// task. The end of each of its runs posts it again.
-	Backfill = Kind{"backfill", Fast, 100, time.Minute}
+	Backfill = Kind{"backfill", Effects, 100, time.Minute}
 	// Bulk: go on with an order for many tasks that nobody carries out any more;
 	// flow/steer, each task under its own lock. Key: the order.
-	Bulk = Kind{"bulk", Fast, 100, 5 * time.Minute}
+	Bulk = Kind{"bulk", Effects, 100, 5 * time.Minute}
 	// Reconcile: prove the invariants and repair what breaks them; flow/tick.
 	// Key: "all"; it posts itself anew.
 	Reconcile = Kind{"reconcile", Housekeeping, 1000, 5 * time.Minute}

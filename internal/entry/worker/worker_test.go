@@ -558,7 +558,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`dogwatch_job_runs_total kind=step outcome=dead`: 1,
 		`dogwatch_job_runs_total kind=tick outcome=done`: 1,
 		`dogwatch_jobs queue=operations state=dead`:      1,
-		`dogwatch_jobs queue=fast state=ready`:           1,
+		`dogwatch_jobs queue=effects state=ready`:        1,
 		`dogwatch_worker_slots queue=operations`:         64,
 		`dogwatch_worker_slots_busy queue=operations`:    0,
 		`dogwatch_job_lag_seconds kind=tick`:             1,

@@ -44,7 +44,7 @@ type Config struct {
 
 // DefaultSlots are for one small machine: work in the class of operations waits
 // for models, not for us.
-var DefaultSlots = map[job.Queue]int{job.Fast: 8, job.Operations: 64, job.Housekeeping: 2}
+var DefaultSlots = map[job.Queue]int{job.Fast: 8, job.Effects: 8, job.Operations: 64, job.Housekeeping: 2}
 
 const (
 	relayEvery = 250 * time.Millisecond // when nothing wakes it
@@ -99,7 +99,7 @@ func New(r *Redis, rows Rows, cfg Config, log *slog.Logger, deliver func(job.Sen
 		if slots < 1 {
 			slots = DefaultSlots[class]
 		}
-		q.lanes = append(q.lanes, &lane{queue: class, slots: slots, short: class == job.Fast})
+		q.lanes = append(q.lanes, &lane{queue: class, slots: slots, short: class == job.Fast || class == job.Effects})
 	}
 	q.lanes = append(q.lanes, &lane{queue: job.Suspect, slots: 1})
 	for _, l := range q.lanes {
@@ -200,8 +200,13 @@ func (q *Queue) relay(ctx context.Context) error {
 		return err // Redis is away: the rows wait
 	}
 	var allow []job.Allowance
+	crowded := q.lanes[0].full()
 	for _, l := range q.lanes {
-		if n := l.ahead(); n > 0 {
+		n := l.ahead()
+		if crowded && l.queue != job.Fast {
+			n = min(n, max(1, l.slots/giveWay)-int(l.busy.Load()))
+		}
+		if n > 0 {
 			allow = append(allow, job.Allowance{Queue: l.queue, Jobs: n})
 		}
 	}
@@ -229,6 +234,14 @@ func (q *Queue) relay(ctx context.Context) error {
 // when it finds nothing there, so something should lie ready whenever a slot gets
 // free: counting only the free slots here costs a third of the throughput.
 const aheadOfShort = 4
+
+// giveWay is the part of its slots that a lane goes on with while all slots for ticks
+// are taken: those are late or will be, and share their processors with what other
+// lanes do. It goes on, so that a crowd of ticks holds up nothing for good.
+const giveWay = 8
+
+// full reports whether each slot of the lane is taken.
+func (l *lane) full() bool { return int(l.busy.Load()) >= l.slots }
 
 // ahead is how many jobs may be on their way to the lane: as many as have a slot,
 // and some more if they are short.

@@ -176,15 +176,46 @@ func TestEveryJobArrivesOnceThroughItsOwnLane(t *testing.T) {
 	})
 }
 
+// busy is how many slots of a lane are taken.
+func busy(q *queue.Queue, class job.Queue) int {
+	for _, l := range q.Lanes() {
+		if l.Queue == class {
+			return l.Busy
+		}
+	}
+	return -1
+}
+
+// While every slot for ticks is taken the other lanes go on with an eighth of theirs.
+func TestOtherWorkGivesWayToTicks(t *testing.T) {
+	t.Parallel()
+	rows := newTable(job.Fast, 2)
+	release := make(chan struct{})
+	q := run(t, redistest.Mini(t), rows, map[job.Queue]int{job.Fast: 2, job.Effects: 8, job.Operations: 64, job.Housekeeping: 2},
+		func(s job.Sent) { rows.claim(s); <-release })
+	allowed := func(want ...job.Allowance) func() bool {
+		return func() (same bool) {
+			rows.look(func() { same = slices.Equal(rows.allowed, want) })
+			return same
+		}
+	}
+	until(t, "two ticks that are handled", func() bool { return busy(q, job.Fast) == 2 })
+	until(t, "a small allowance", allowed(job.Allowance{Queue: job.Fast, Jobs: 8}, job.Allowance{Queue: job.Effects, Jobs: 1},
+		job.Allowance{Queue: job.Operations, Jobs: 8}, job.Allowance{Queue: job.Housekeeping, Jobs: 1}, job.Allowance{Queue: job.Suspect, Jobs: 1}))
+	close(release)
+	until(t, "the whole allowance", allowed(job.Allowance{Queue: job.Fast, Jobs: 8}, job.Allowance{Queue: job.Effects, Jobs: 32},
+		job.Allowance{Queue: job.Operations, Jobs: 64}, job.Allowance{Queue: job.Housekeeping, Jobs: 2}, job.Allowance{Queue: job.Suspect, Jobs: 1}))
+}
+
 func TestTheAllowanceFollowsTheFreeSlots(t *testing.T) {
 	t.Parallel()
 	rows := newTable(job.Operations, 10)
 	release := make(chan struct{})
-	q := run(t, redistest.Mini(t), rows, map[job.Queue]int{job.Fast: 3, job.Operations: 2, job.Housekeeping: 1},
+	q := run(t, redistest.Mini(t), rows, map[job.Queue]int{job.Fast: 3, job.Effects: 2, job.Operations: 2, job.Housekeeping: 1},
 		func(s job.Sent) { rows.claim(s); <-release })
-	until(t, "two running operations", func() bool { return q.Lanes()[1].Busy == 2 })
+	until(t, "two running operations", func() bool { return busy(q, job.Operations) == 2 })
 	q.Wake()
-	want := []job.Allowance{{Queue: job.Fast, Jobs: 12}, {Queue: job.Housekeeping, Jobs: 1}, {Queue: job.Suspect, Jobs: 1}}
+	want := []job.Allowance{{Queue: job.Fast, Jobs: 12}, {Queue: job.Effects, Jobs: 8}, {Queue: job.Housekeeping, Jobs: 1}, {Queue: job.Suspect, Jobs: 1}}
 	until(t, "an allowance without operations", func() (same bool) {
 		rows.look(func() { same = slices.Equal(rows.allowed, want) })
 		return same
@@ -225,7 +256,7 @@ func TestAWipedRedisGetsANewEpochAndWhatWasSentAgain(t *testing.T) {
 		}
 		<-release
 	})
-	until(t, "a busy slot", func() bool { return q.Lanes()[1].Busy == 1 })
+	until(t, "a busy slot", func() bool { return busy(q, job.Operations) == 1 })
 	// Sent, as if by another worker, and wiped.
 	rows.look(func() { rows.sent[2] = job.Sent{ID: 2, Delivery: 1, Queue: job.Operations} })
 	s.FlushAll()

@@ -23,17 +23,23 @@ type Due struct {
 // may be searched by, and each task would be asked.
 const (
 	lockDueSQL = `
-		select * from tasks where next_fire_at <= (select clock_timestamp()) and deleted_at is null
-		order by next_fire_at limit ? for no key update skip locked`
+		with oldest as (
+		  select * from tasks where next_fire_at <= (select clock_timestamp()) and deleted_at is null
+		  order by next_fire_at limit ? for no key update skip locked),
+		youngest as (
+		  select * from tasks where next_fire_at <= (select clock_timestamp()) and deleted_at is null
+		  order by next_fire_at desc limit ? for no key update skip locked)
+		select * from oldest union all select * from youngest where id not in (select id from oldest)`
 	untilDueSQL = `select (extract(epoch from min(next_fire_at) - clock_timestamp()) * 1000000)::bigint
 		from tasks where next_fire_at is not null and deleted_at is null`
 )
 
-// LockDue locks up to limit tasks of all workspaces whose next fire has come, the
-// longest overdue first. Tasks that somebody else holds are left to them.
+// LockDue locks up to limit tasks of all workspaces whose next fire has come: the
+// longest overdue, and for a quarter the youngest, so that a backlog does not hold up
+// what has just become due. Tasks that somebody else holds are left to them.
 func (tx *Tx) LockDue(ctx context.Context, limit int) ([]Due, error) {
 	var rows []taskRow
-	err := tx.db(ctx).Raw(lockDueSQL, limit).Scan(&rows).Error
+	err := tx.db(ctx).Raw(lockDueSQL, limit-limit/4, limit/4).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("find due tasks: %w", err)
 	}

@@ -43,7 +43,7 @@ func TestASweepWithNothingDueReadsTheHeadOfOneIndex(t *testing.T) {
 	for name, c := range map[string]struct {
 		sql, scan string
 	}{
-		"what is due":                   {strings.Replace(lockDueSQL, "?", "200", 1), "Index Cond: (next_fire_at <="},
+		"what is due":                   {strings.ReplaceAll(lockDueSQL, "?", "100"), "Index Cond: (next_fire_at <="},
 		"when the next task will be so": {untilDueSQL, "Index Only Scan"},
 	} {
 		t.Run(name, func(t *testing.T) {

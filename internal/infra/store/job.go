@@ -87,23 +87,31 @@ func (tx *Tx) NotifyStop(ctx context.Context, operation string) error {
 
 // relaySQL serves all queues at once. The allowance is reduced by what this worker
 // sent only: what was sent by one that died before its enqueue must not hold up
-// the others until it is noticed.
+// the others until it is noticed. A quarter of what is taken are the youngest, so
+// that a backlog holds up what has just become due by its own length at most. The
+// clock is a query of its own, because no index may be searched by a volatile one.
 const relaySQL = `
-with due as (
-  select j.id from unnest($1::text[], $2::int[]) as q (queue, jobs), lateral (
+with room as (
+  select q.queue, greatest(0, q.jobs - (select count(*) from jobs s where s.state = 'sent' and s.queue = q.queue and s.worker = $3)) as n
+    from unnest($1::text[], $2::int[]) as q (queue, jobs)),
+oldest as (
+  select j.id from room, lateral (
     select id from jobs
-     where state = 'ready' and queue = q.queue and run_at <= clock_timestamp()
-     order by run_at, id
-     limit greatest(0, q.jobs - (select count(*) from jobs s where s.state = 'sent' and s.queue = q.queue and s.worker = $3))
-       for update skip locked) j),
+     where state = 'ready' and queue = room.queue and run_at <= (select clock_timestamp())
+     order by run_at, id limit n - n / 4 for update skip locked) j),
+youngest as (
+  select j.id from room, lateral (
+    select id from jobs
+     where state = 'ready' and queue = room.queue and run_at <= (select clock_timestamp())
+     order by run_at desc, id desc limit n / 4 for update skip locked) j),
 sent as (
   update jobs set state = 'sent', delivery = delivery + 1, worker = $3,
          visible_at = clock_timestamp() + $4 * interval '1 microsecond'
-    from due where jobs.id = due.id
+    from (select id from oldest union select id from youngest) as due where jobs.id = due.id
   returning jobs.id, jobs.delivery, jobs.queue, jobs.run_at)
 select id, delivery, queue from sent order by run_at, id`
 
-// RelayJobs takes due jobs for a worker, the oldest first, and marks them as sent. The caller
+// RelayJobs takes due jobs for a worker, most of them the oldest, and marks them as sent. The caller
 // enqueues them after it returned; what does not arrive within visible is looked
 // for.
 func (s *Store) RelayJobs(ctx context.Context, allow []job.Allowance, worker string, visible time.Duration) ([]job.Sent, error) {

@@ -177,7 +177,7 @@ func (r *Rig) Drain() int {
 // settled, but none goes on.
 func (r *Rig) Quick() int {
 	r.Helper()
-	return r.drain(job.Fast)
+	return r.drain(job.Fast, job.Effects)
 }
 
 func (r *Rig) drain(queues ...job.Queue) int {
