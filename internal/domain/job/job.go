@@ -121,6 +121,7 @@ type Sent struct {
 	ID       int64
 	Delivery int
 	Queue    Queue
+	Late     time.Duration // how long it had been due when the relay took it
 }
 
 // String is the name under which the message travels: new for each delivery, so
@@ -135,7 +136,7 @@ func ParseSent(s string, q Queue) (Sent, error) {
 	if !ok || err != nil || err2 != nil || n <= 0 || d <= 0 {
 		return Sent{}, fmt.Errorf("%q does not name a delivery of a job", s)
 	}
-	return Sent{n, d, q}, nil
+	return Sent{ID: n, Delivery: d, Queue: q}, nil
 }
 
 // Allowance is how many jobs of a queue a worker may have on their way to it.

@@ -34,11 +34,16 @@ type Sweeper struct {
 // New returns a sweeper.
 func New(s *store.Store, log *slog.Logger) *Sweeper { return &Sweeper{s, log} }
 
+// gather is how long after a sweep that found something the next one comes: what
+// becomes due meanwhile is written together. Nobody can tell a tenth of a second,
+// and a sweep for each of many ticks would cost more than they do.
+const gather = 100 * time.Millisecond
+
 // Run sweeps until ctx ends: at least every interval, and at the moment when the
 // next task is due.
 func (s *Sweeper) Run(ctx context.Context, interval time.Duration) {
 	for ctx.Err() == nil {
-		wait := interval
+		wait, least := interval, time.Duration(0)
 		n, err := s.Sweep(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -54,11 +59,14 @@ func (s *Sweeper) Run(ctx context.Context, interval time.Duration) {
 			if until, err := s.store.UntilDue(ctx, interval); err == nil {
 				wait = until
 			}
+			if n > 0 {
+				least = gather
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(wait, 5*time.Millisecond)):
+		case <-time.After(max(wait, least, 5*time.Millisecond)):
 		}
 	}
 }

@@ -48,6 +48,7 @@ var DefaultSlots = map[job.Queue]int{job.Fast: 8, job.Effects: 8, job.Operations
 
 const (
 	relayEvery = 250 * time.Millisecond // when nothing wakes it
+	relayPause = 10 * time.Millisecond  // between two looks: a job that ends wakes it, and many do at once
 	reapEvery  = time.Second
 	sweepEvery = 20 * time.Second // archived messages: asynq keeps them for 90 days
 	callLimit  = 5 * time.Second  // of one look; Postgres and Redis are near
@@ -70,7 +71,8 @@ type Queue struct {
 	lanes     []*lane
 	deliver   func(job.Sent)
 
-	epoch    string // that Redis held when it was last looked at; the relay's own
+	epoch    string    // that Redis held when it was last looked at; the relay's own
+	crowded  time.Time // until when other lanes give way to ticks; the relay's own
 	wake     chan struct{}
 	stopping chan struct{}
 	stop     sync.Once
@@ -187,7 +189,8 @@ func (q *Queue) loop(ctx context.Context, what string, every time.Duration, wake
 			pause.Stop()
 			return
 		case <-wake: // nil for the others: never
-			pause.Stop()
+			pause.Reset(relayPause)
+			<-pause.C
 		case <-pause.C:
 		}
 	}
@@ -200,7 +203,7 @@ func (q *Queue) relay(ctx context.Context) error {
 		return err // Redis is away: the rows wait
 	}
 	var allow []job.Allowance
-	crowded := q.lanes[0].full()
+	crowded := time.Now().Before(q.crowded)
 	for _, l := range q.lanes {
 		n := l.ahead()
 		if crowded && l.queue != job.Fast {
@@ -221,6 +224,9 @@ func (q *Queue) relay(ctx context.Context) error {
 		killpoint.Hit("relayed")
 	}
 	for i, j := range sent {
+		if j.Queue == job.Fast && j.Late > tooLate {
+			q.crowded = time.Now().Add(crowdFor)
+		}
 		if err := q.enqueue(ctx, j); err != nil {
 			q.unsend(ctx, sent[i:]...)
 			return fmt.Errorf("enqueue: %w", err)
@@ -235,13 +241,15 @@ func (q *Queue) relay(ctx context.Context) error {
 // free: counting only the free slots here costs a third of the throughput.
 const aheadOfShort = 4
 
-// giveWay is the part of its slots that a lane goes on with while all slots for ticks
-// are taken: those are late or will be, and share their processors with what other
-// lanes do. It goes on, so that a crowd of ticks holds up nothing for good.
-const giveWay = 8
-
-// full reports whether each slot of the lane is taken.
-func (l *lane) full() bool { return int(l.busy.Load()) >= l.slots }
+// While ticks are late the other lanes go on with a part of their slots, since they
+// share the processors; with a part, so that a crowd of ticks holds up nothing for
+// good. Ticks are late when the relay finds one that has waited for tooLate, and are
+// taken for late a while longer.
+const (
+	giveWay  = 32 // the part: one slot of so many, at least one
+	tooLate  = 200 * time.Millisecond
+	crowdFor = 500 * time.Millisecond
+)
 
 // ahead is how many jobs may be on their way to the lane: as many as have a slot,
 // and some more if they are short.

@@ -186,25 +186,30 @@ func busy(q *queue.Queue, class job.Queue) int {
 	return -1
 }
 
-// While every slot for ticks is taken the other lanes go on with an eighth of theirs.
-func TestOtherWorkGivesWayToTicks(t *testing.T) {
+// While ticks are late the other lanes go on with a few of their slots.
+func TestOtherWorkGivesWayToTicksThatAreLate(t *testing.T) {
 	t.Parallel()
-	rows := newTable(job.Fast, 2)
-	release := make(chan struct{})
-	q := run(t, redistest.Mini(t), rows, map[job.Queue]int{job.Fast: 2, job.Effects: 8, job.Operations: 64, job.Housekeeping: 2},
-		func(s job.Sent) { rows.claim(s); <-release })
-	allowed := func(want ...job.Allowance) func() bool {
+	rows := newTable(job.Fast, 0)
+	run(t, redistest.Mini(t), rows, map[job.Queue]int{job.Fast: 2, job.Effects: 8, job.Operations: 64, job.Housekeeping: 2},
+		func(s job.Sent) { rows.claim(s) })
+	allowed := func(effects, operations, housekeeping int) func() bool {
+		want := []job.Allowance{{Queue: job.Fast, Jobs: 8}, {Queue: job.Effects, Jobs: effects}, {Queue: job.Operations, Jobs: operations},
+			{Queue: job.Housekeeping, Jobs: housekeeping}, {Queue: job.Suspect, Jobs: 1}}
 		return func() (same bool) {
 			rows.look(func() { same = slices.Equal(rows.allowed, want) })
 			return same
 		}
 	}
-	until(t, "two ticks that are handled", func() bool { return busy(q, job.Fast) == 2 })
-	until(t, "a small allowance", allowed(job.Allowance{Queue: job.Fast, Jobs: 8}, job.Allowance{Queue: job.Effects, Jobs: 1},
-		job.Allowance{Queue: job.Operations, Jobs: 8}, job.Allowance{Queue: job.Housekeeping, Jobs: 1}, job.Allowance{Queue: job.Suspect, Jobs: 1}))
-	close(release)
-	until(t, "the whole allowance", allowed(job.Allowance{Queue: job.Fast, Jobs: 8}, job.Allowance{Queue: job.Effects, Jobs: 32},
-		job.Allowance{Queue: job.Operations, Jobs: 64}, job.Allowance{Queue: job.Housekeeping, Jobs: 2}, job.Allowance{Queue: job.Suspect, Jobs: 1}))
+	until(t, "the whole allowance", allowed(32, 64, 2))
+	rows.look(func() { rows.due = append(rows.due, job.Sent{ID: 1, Queue: job.Operations, Late: time.Minute}) })
+	until(t, "an operation that has waited long", func() (taken bool) {
+		rows.look(func() { taken = len(rows.due) == 0 })
+		return taken
+	})
+	until(t, "the whole allowance all the same", allowed(32, 64, 2))
+	rows.look(func() { rows.due = append(rows.due, job.Sent{ID: 2, Queue: job.Fast, Late: time.Second}) })
+	until(t, "a small allowance", allowed(1, 2, 1))
+	until(t, "the whole allowance again", allowed(32, 64, 2))
 }
 
 func TestTheAllowanceFollowsTheFreeSlots(t *testing.T) {

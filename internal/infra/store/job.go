@@ -109,7 +109,7 @@ sent as (
          visible_at = clock_timestamp() + $4 * interval '1 microsecond'
     from (select id from oldest union select id from youngest) as due where jobs.id = due.id
   returning jobs.id, jobs.delivery, jobs.queue, jobs.run_at)
-select id, delivery, queue from sent order by run_at, id`
+select id, delivery, queue, (extract(epoch from clock_timestamp() - run_at) * 1000000000)::bigint from sent order by run_at, id`
 
 // RelayJobs takes due jobs for a worker, most of them the oldest, and marks them as sent. The caller
 // enqueues them after it returned; what does not arrive within visible is looked
@@ -273,7 +273,7 @@ func (s *Store) ReapJobs(ctx context.Context) (int, error) {
 // OverdueJobs lists jobs that were sent and did not arrive in time.
 func (s *Store) OverdueJobs(ctx context.Context) ([]job.Sent, error) {
 	return s.sent(ctx, "look for overdue jobs", `
-		select id, delivery, queue from jobs where state = 'sent' and visible_at < clock_timestamp()
+		select id, delivery, queue, 0::bigint from jobs where state = 'sent' and visible_at < clock_timestamp()
 		 order by visible_at limit 100`)
 }
 
