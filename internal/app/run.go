@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"path/filepath"
 	"sync"
 	"time"
@@ -46,8 +47,15 @@ func Run(ctx context.Context, cfg config.Config, role Role, to Streams) error {
 	return err
 }
 
+// gcPercent lets the heap grow to three times what is alive, which is little here:
+// with Go's own 100 a sixth of the processor went into collecting. GOGC overrules it.
+const gcPercent = 200
+
 func run(ctx context.Context, cfg config.Config, role Role, to Streams) (err error) {
 	began := time.Now()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	if err := needed(cfg, role); err != nil {
 		return err
 	}

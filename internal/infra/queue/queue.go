@@ -111,9 +111,12 @@ func New(r *Redis, rows Rows, cfg Config, log *slog.Logger, deliver func(job.Sen
 }
 
 func (q *Queue) asynqConfig(l *lane) asynq.Config {
-	check := 50 * time.Millisecond // asynq's own second would be felt between two steps
-	if l.queue == job.Housekeeping || l.queue == job.Suspect {
-		check = 500 * time.Millisecond // nobody waits, and each look is a command
+	check := 50 * time.Millisecond // asynq's own second would be felt; each look is a command
+	switch l.queue {
+	case job.Effects, job.Operations:
+		check *= 2 // between two calls of a model
+	case job.Housekeeping, job.Suspect:
+		check *= 10 // nobody waits
 	}
 	return asynq.Config{
 		Concurrency: l.slots, Queues: map[string]int{name(l.queue): 1}, TaskCheckInterval: check,

@@ -481,7 +481,7 @@ func TestASentJobIsLookedForAfterItsTime(t *testing.T) {
 	b.must(err)
 	over, err := b.OverdueJobs(b.ctx)
 	b.must(err)
-	if len(over) != 1 || over[0] != list[0] {
+	if len(over) != 1 || over[0].String() != list[0].String() {
 		t.Fatalf("overdue: %v, want %v", over, list)
 	}
 	b.must(b.ExtendJob(b.ctx, over[0], time.Minute))
