@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/topic"
 	"github.com/dogwatch/dogwatch/internal/flow/steer"
 	"github.com/dogwatch/dogwatch/internal/flow/tick"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
 )
 
 // faultsOfLateness are about times that passed while nobody was there.
@@ -143,6 +145,10 @@ var faultsOfLateness = map[string]func(*testing.T){
 		s.Tick()
 		if n := len(s.topics(tk.ID)); n != 1 {
 			t.Errorf("%d runs: %s", n, s.ledger(tk.ID))
+		}
+		s.bulk(steer.BulkCancel, store.TaskFilter{Statuses: []string{"scheduled"}})
+		if got := s.is(tk.ID, task.Canceled, task.ByPerson); got.NextFireAt != nil {
+			t.Errorf("canceled with all others, it still comes at %v", got.NextFireAt)
 		}
 	},
 	"BUG-152": func(t *testing.T) {

@@ -66,6 +66,22 @@ var faultsOfRuns = map[string]func(*testing.T){
 		if got := strings.Count(s.ledger(tk.ID), "skipped(in_flight)"); got != 10 || skipped != 10 {
 			t.Errorf("%d are in the ledger and %d counted: %s", got, skipped, s.ledger(tk.ID))
 		}
+
+		grid, _ := grid(20 * time.Second)
+		slow := s.create(steer.NewTask{Instruction: "Work.", Automation: grid})
+		for i := range 9 { // each third time finds no run open
+			s.elapse(slow.ID, 20*time.Second)
+			_, err := s.Sweep.Sweep(s.Context())
+			s.Must(err)
+			if s.Quick(); i%3 == 2 {
+				s.Drain()
+			}
+		}
+		runs, err := s.Store.LastRuns(s.Context(), s.Scope(), slow.ID, slow.AutomationRevision)
+		s.Must(err)
+		if got, want := compiled(t, *grid).Cadence(runs, time.Now()), (schedule.Cadence{Configured: 20 * time.Second, Effective: time.Minute, Over: 3}); got != want {
+			t.Errorf("the cadence is %+v, want %+v: %s", got, want, s.ledger(slow.ID))
+		}
 	},
 	"BUG-017": func(t *testing.T) {
 		s := begin(t)
