@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { api, launch, picture, signedIn, url, watched } from './browser'
+import { schedulingStories } from './scheduling'
 
 // The journeys of an operator, told to a real server by a real browser. Nothing
 // is reloaded unless a story says so: what appears, appears by itself.
@@ -150,6 +151,7 @@ describe('tasks', () => {
   it('are paused, resumed, edited and cancelled by their buttons', async () => {
     const { identifier } = await task('Button', { automation: { mode: 'heartbeat', intervalSeconds: 86_400 } })
     await open(`/tasks/${identifier}`)
+    await page.getByRole('link', { name: /^Run 1: / }).waitFor({ timeout: 30_000 }) // its first run is over: pausing asks nothing
     await button('Pause').click()
     await page.getByText('Paused', { exact: true }).first().waitFor()
     await button('Resume').click()
@@ -185,6 +187,8 @@ describe('tasks', () => {
     await page.getByText('The next run reads it').waitFor()
   })
 })
+
+schedulingStories({ page: () => page, context: () => context, stamp, open, task: (name, more) => task(name, more) as never })
 
 describe('the inbox', () => {
   it('a brief that somebody else resolved first says so', async () => {
@@ -280,7 +284,7 @@ describe('the keyboard', () => {
     await open('/')
     await page.keyboard.press('Tab')
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
-    for (const [keys, path] of [['gt', '/tasks'], ['gi', '/inbox'], ['gd', '/documents'], ['gs', '/settings'], ['gh', '/'], ['n', '/tasks/new']] as const) {
+    for (const [keys, path] of [['gt', '/tasks'], ['gi', '/inbox'], ['gc', '/schedule'], ['gd', '/documents'], ['gs', '/settings'], ['gh', '/'], ['n', '/tasks/new']] as const) {
       await page.locator('body').click({ position: { x: 2, y: 2 } })
       for (const key of keys) await page.keyboard.press(key)
       await page.waitForURL(url + path)
@@ -334,7 +338,7 @@ describe('settings', () => {
     await button('Save').click()
     await page.getByRole('heading', { level: 1, name: '设置' }).waitFor()
     try {
-      for (const [path, name] of [['/', 'today'], ['/inbox', 'inbox'], ['/tasks', 'tasks'], ['/tasks/new', 'new-task'], ['/settings', 'settings']] as const) {
+      for (const [path, name] of [['/', 'today'], ['/inbox', 'inbox'], ['/tasks', 'tasks'], ['/tasks/new', 'new-task'], ['/settings', 'settings'], ['/schedule', 'schedule'], ['/settings/workspace', 'workspace']] as const) {
         await open(path)
         await page.getByRole('navigation').getByRole('link', { name: /^收件箱/ }).waitFor()
         await page.waitForTimeout(400)
@@ -364,7 +368,7 @@ const pages = async (): Promise<[string, string][]> => {
   const [topic] = (await api<List<{ id: string }>>(page, 'GET', `/tasks/${first!.identifier}/topics`)).items
   const [brief] = (await api<List<Brief>>(page, 'GET', '/briefs?state=all')).items
   const [doc] = (await api<List<{ id: string }>>(page, 'GET', '/documents')).items
-  return [['today', '/'], ['inbox', '/inbox'], ['brief', `/inbox/${brief!.number}`], ['tasks', '/tasks'], ['task', `/tasks/${first!.identifier}`], ['new-task', '/tasks/new'], ['topic', `/topics/${topic!.id}`], ['documents', '/documents'], ['document', `/documents/${doc!.id}`], ['settings', '/settings'], ['nowhere', '/no/such/page']]
+  return [['today', '/'], ['inbox', '/inbox'], ['brief', `/inbox/${brief!.number}`], ['tasks', '/tasks'], ['task', `/tasks/${first!.identifier}`], ['new-task', '/tasks/new'], ['topic', `/topics/${topic!.id}`], ['schedule', '/schedule'], ['edit-task', `/tasks/${first!.identifier}/edit`], ['workspace', '/settings/workspace'], ['agents', '/settings/agents'], ['calendars', '/settings/calendars'], ['documents', '/documents'], ['document', `/documents/${doc!.id}`], ['settings', '/settings'], ['nowhere', '/no/such/page']]
 }
 
 describe('every page', () => {
@@ -385,7 +389,9 @@ describe('every page', () => {
     })
     for (const [name, path] of await pages()) {
       await open(path, p)
-      await p.waitForTimeout(700)
+      // What loads has loaded, and what follows it by a moment too: jumps are counted.
+      await expect.poll(() => p.getByRole('status', { name: 'Loading' }).count()).toBe(0)
+      await p.waitForTimeout(300)
       const shift = await p.evaluate(() => (window as unknown as { shift: number }).shift)
       await picture(p, `${name}-${look}`)
       if (shift > 0.1) found.push(`${name}: layout shift ${shift.toFixed(3)}`)

@@ -1,6 +1,7 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
+import { useLookAgain } from '@/api/due'
 import { itemsOf } from '@/api/paging'
 import { agentsQuery } from '@/api/session'
 import { plannedTasksQuery, taskNamesQuery, ticksQuery } from '@/api/ticks'
@@ -30,6 +31,7 @@ function filterOf(search: string): TimelineFilter {
 export function SchedulePage() {
   const { t, zone } = useLocale()
   const p = usePlanning()
+  const client = useQueryClient()
   const [, go] = useLocation()
   const search = useSearch()
   const filter = useMemo(() => filterOf(search), [search])
@@ -50,6 +52,10 @@ export function SchedulePage() {
   const shown = all || filter.state === 'planned' ? next : next.slice(0, soon)
   const days = useMemo(() => byDay(shown, wantsPast ? itemsOf(past.data) : [], zone), [shown, wantsPast, past.data, zone])
 
+  useLookAgain(planned.data?.[0]?.nextRunAt, () => {
+    void planned.refetch()
+    void client.invalidateQueries({ queryKey: ['ticks'] })
+  })
   const error = planned.error ?? (wantsPast ? past.error : null)
   const waits = planned.isPending || (wantsPast && past.isPending)
   const filtered = Object.values(filter).some(Boolean)

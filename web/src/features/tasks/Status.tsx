@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useLookAgain } from '@/api/due'
 import { keys } from '@/api/keys'
 import { asProblem } from '@/api/problem'
 import { cancelTask, completeTask, pauseTask, reopenTask, resumeTask, runTask, whyQuery } from '@/api/tasks'
@@ -86,6 +87,8 @@ export function StatusPanel({ task, mayWrite }: { task: Task; mayWrite: boolean 
   const p = usePlanning()
   const query = useQuery(whyQuery(task.identifier))
   const sentence = lookup(t.reasons, task.statusReason)
+  const client = useQueryClient()
+  useLookAgain(task.nextRunAt, () => void client.invalidateQueries({ queryKey: keys.task(task.identifier) }))
   return (
     <Panel>
       <div className={styles.status}>

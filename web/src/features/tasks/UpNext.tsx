@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useLookAgain } from '@/api/due'
 import { nextTasksQuery } from '@/api/tasks'
 import { useLocale, useT } from '@/i18n'
 import { to } from '@/places'
@@ -16,6 +17,7 @@ export function UpNext({ limit }: { limit: number }) {
   const t = useT()
   const query = useQuery(nextTasksQuery(limit))
   const now = useNow(60_000)
+  useLookAgain(query.data?.find((task) => task.nextRunAt)?.nextRunAt, () => void query.refetch())
   return (
     <Answer query={query} bones={<Bones rows={4} height={38} />}>
       {(tasks) => {
