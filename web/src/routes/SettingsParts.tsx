@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { workspaceQuery } from '@/api/workspace'
 import { Agents } from '@/features/agents/Agents'
 import { Calendars } from '@/features/calendars/Calendars'
+import { CronJobs } from '@/features/tasks/CronJobs'
 import { Holds, QuietHours } from '@/features/workspace/Holds'
 import { useT } from '@/i18n'
 import { Answer } from '@/ui/Answer'
@@ -45,5 +46,5 @@ export const CalendarSettings = () => {
 export function AgentSettings() {
   const me = useMe()
   const zone = useQuery(workspaceQuery).data?.timezone ?? me.workspace.timezone
-  return <Frame><Agents zone={zone} mayHold={me.role === 'admin'} /></Frame>
+  return <Frame><Agents zone={zone} mayHold={me.role === 'admin'} more={(agent) => <CronJobs agent={agent} mayEdit={mayOperate(me)} />} /></Frame>
 }

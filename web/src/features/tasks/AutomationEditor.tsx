@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useState } from 'react'
+import type { ReactNode } from 'react'
 import { asProblem } from '@/api/problem'
 import { previewQuery } from '@/api/tasks'
 import type { Automation } from '@/api/types'
@@ -10,6 +10,7 @@ import { Word } from '@/ui/Code'
 import { Field, FieldError, Input } from '@/ui/Field'
 import { Segments } from '@/ui/Segments'
 import { Bone } from '@/ui/States'
+import { useSettled } from '@/ui/settled'
 import { useNow, When } from '@/ui/When'
 import { type Draft, type Mode, plannedBy, startSentence } from './automation'
 import styles from './AutomationEditor.module.css'
@@ -53,16 +54,6 @@ export function AutomationEditor({ draft, onChange, error, showErrors, children 
       {repeats && <RulesEditor rules={draft.rules} mode={draft.mode} wrong={showErrors && 'error' in planned ? planned.rule : undefined} onChange={(rules) => set({ rules })}>{children}</RulesEditor>}
     </div>
   )
-}
-
-function useSettled<T>(value: T, ms: number): T {
-  const [settled, setSettled] = useState(value)
-  const text = JSON.stringify(value)
-  useEffect(() => {
-    const timer = window.setTimeout(() => setSettled(JSON.parse(text) as T), ms)
-    return () => window.clearTimeout(timer)
-  }, [text, ms])
-  return settled
 }
 
 const shownFires = 5
