@@ -26,6 +26,6 @@ func TestManyTasksAtOnce(t *testing.T) {
 
 func TestATaskShowsHowOftenItRuns(t *testing.T) {
 	answers := map[string][]string{"GET /tasks/T-1": {`{"identifier":"T-1","name":"n","instruction":"i","status":"scheduled","automation":{"mode":"every","everySeconds":3600},
-		"cadence":{"configuredSeconds":3600,"effectiveSeconds":5400,"over":20}}`}, "GET /tasks/T-1/topics": {none}}
-	cli(t, "", answers, "task", "show", "T-1").check(t, 0, "cadence  90 min on average over 20 runs, set to 60 min")
+		"cadence":{"configuredSeconds":3600,"effectiveSeconds":5400,"over":20},"madeBy":"T-9"}`}, "GET /tasks/T-1/topics": {none}}
+	cli(t, "", answers, "task", "show", "T-1").check(t, 0, "cadence  90 min on average over 20 runs, set to 60 min", "made by  T-9")
 }

@@ -163,6 +163,9 @@ func (p *program) taskShow() *cobra.Command {
 			if t.NextRunWhy != "" {
 				p.printf("because  %s\n", oneLine(t.NextRunWhy))
 			}
+			if t.MadeBy != "" {
+				p.printf("made by  %s\n", t.MadeBy)
+			}
 			if c := t.Cadence.String(); c != "" {
 				p.printf("cadence  %s\n", c)
 			}

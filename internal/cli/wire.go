@@ -49,6 +49,7 @@ type task struct {
 	CostUSD       *float64    `json:"costUsd"`
 	AssigneeAgent *string     `json:"assigneeAgent"`
 	Cadence       *cadence    `json:"cadence"`
+	MadeBy        string      `json:"madeBy"`
 }
 
 // cadence is how often a schedule runs: as it was set, and as it came.

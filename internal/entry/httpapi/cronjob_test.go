@@ -91,7 +91,7 @@ func TestCronJobsOverHTTP(t *testing.T) {
 	t.Run("a template is run by hand", func(t *testing.T) {
 		run := in.operator.post("/tasks/T-3/run", nil).ok(202)
 		made := in.viewer.get("/tasks/" + run.text("madeTaskId")).ok(200)
-		if made.text("name") != "Report" || made.text("createdBy.kind") != "agent" || made.text("labels") != "[reports]" {
+		if made.text("name") != "Report" || made.text("createdBy.kind") != "agent" || made.text("madeBy") != "T-3" || made.text("labels") != "[reports]" {
 			t.Errorf("made %s", made.Body)
 		}
 		for _, tick := range in.viewer.get("/tasks/T-3/ticks?state=ran").ok(200).items() {

@@ -56,6 +56,7 @@ type Task struct {
 	Dependencies []Dependency   `json:"dependencies,omitempty" doc:"What it depends on; in the answer for one task"`
 	Dependents   []Dependency   `json:"dependents,omitempty" doc:"What depends on it"`
 	Subtasks     map[string]int `json:"subtasks,omitempty" doc:"How many, by status"`
+	MadeBy       *string        `json:"madeBy,omitempty" doc:"The cron job whose template made it: T-12"`
 	Cadence      *Cadence       `json:"cadence,omitempty" doc:"How often its schedule runs"`
 }
 
@@ -299,6 +300,11 @@ func (s *Server) task(ctx context.Context, in *ByTask) (*taskOut, error) {
 	for status, n := range counts {
 		out.Body.Subtasks[string(status)] = n
 	}
+	madeBy, err := s.Store.MadeBy(ctx, c.Scope, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.MadeBy = textOrNull(madeBy)
 	if out.Body.Cadence, err = s.cadence(ctx, t); err != nil {
 		return nil, err
 	}

@@ -125,6 +125,21 @@ func (r Reader) CronJob(ctx context.Context, sc access.Scope, ref string) (task.
 	return t, err
 }
 
+// MadeBy returns the identifier of the cron job whose template made a task, "" when
+// none did.
+func (r Reader) MadeBy(ctx context.Context, sc access.Scope, taskID string) (string, error) {
+	var out []string
+	err := r.db(ctx).Raw(`select t.identifier from ticks k join tasks t on t.id = k.task_id where k.workspace_id = ? and k.made_task_id = ?`,
+		sc.Workspace(), taskID).Scan(&out).Error
+	if err != nil {
+		return "", fmt.Errorf("look for what made a task: %w", err)
+	}
+	if len(out) == 0 {
+		return "", nil
+	}
+	return out[0], nil
+}
+
 // MatchTasks returns the ids of at most limit tasks that a filter matches, the oldest
 // first, and how many it matches in all.
 func (r Reader) MatchTasks(ctx context.Context, sc access.Scope, f TaskFilter, limit int) (ids []string, all int64, err error) {

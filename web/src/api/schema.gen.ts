@@ -2480,6 +2480,8 @@ export interface components {
             labels: string[];
             /** Format: date-time */
             lastRunAt: string | null;
+            /** @description The cron job whose template made it: T-12 */
+            madeBy?: string;
             /** Format: int64 */
             maxTopics: number | null;
             name: string;
