@@ -305,6 +305,22 @@ describe('the keyboard', () => {
     await page.keyboard.press('/')
   })
 
+  it('goes into a brief, to its buttons and back to its row', async () => {
+    const { identifier } = await task('By keys', { start: true })
+    const brief = await briefOf(identifier)
+    await open('/inbox')
+    const row = page.locator(`[data-row][href="/inbox/${brief.number}"]`)
+    await row.focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(new RegExp(`${brief.number}$`))
+    await button('Approve').first().waitFor()
+    await page.keyboard.press('a')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Approve')
+    await page.keyboard.press('Escape')
+    await page.waitForURL(`${url}/inbox`)
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('href'))).toBe(`/inbox/${brief.number}`)
+  })
+
   it('has a sheet that Escape closes', async () => {
     await open('/tasks')
     await page.keyboard.press('?')

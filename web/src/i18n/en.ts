@@ -49,6 +49,7 @@ export const en = {
     moveDown: 'Next row',
     moveUp: 'Previous row',
     open: 'Open it',
+    buttons: 'To the buttons of the brief',
     pick: 'Choose the task, or let it go',
     pickRange: 'Choose all up to it',
     help: 'This sheet',

@@ -49,6 +49,7 @@ export const zhCN: Dict = {
     moveDown: '下一行',
     moveUp: '上一行',
     open: '打开',
+    buttons: '转到简报的按钮',
     pick: '选中或取消选中任务',
     pickRange: '一直选到这里',
     help: '本帮助',

@@ -11,6 +11,7 @@ export function Help({ places, onClose }: { places: { name: string; key: string 
     [['j'], t.keys.moveDown],
     [['k'], t.keys.moveUp],
     [['Enter'], t.keys.open],
+    [['a'], t.keys.buttons],
     [['x'], t.keys.pick],
     [['Shift', 'x'], t.keys.pickRange],
     [['Ctrl', 'Enter'], t.keys.submit],

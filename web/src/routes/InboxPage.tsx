@@ -11,6 +11,7 @@ import { buttonClass } from '@/ui/Button'
 import { cx } from '@/ui/cx'
 import { Select } from '@/ui/Field'
 import { Icon } from '@/ui/Icon'
+import { useShortcuts } from '@/ui/keyboard'
 import { Link } from '@/ui/Link'
 import { Page } from '@/ui/Page'
 import { Panel } from '@/ui/Panel'
@@ -30,6 +31,14 @@ export function InboxPage({ brief }: { brief?: string }) {
   const state = states.find((s) => s === search.state) ?? 'unresolved'
   const type = types.find((s) => s === search.type) ?? ''
   const query = useInfiniteQuery({ ...briefsQuery({ state, type: type || undefined }), placeholderData: (old) => old })
+  // Enter opens a brief, a leads to its buttons, Escape back to its row.
+  useShortcuts(brief ? {
+    a: () => document.querySelector<HTMLElement>('[data-actions] button')?.focus(),
+    Escape: () => {
+      go(to.inbox(search))
+      requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-row][href^="${to.brief(brief)}"]`)?.focus())
+    },
+  } : {})
   const filter = (next: { state: string; type: string }) => go(to.inbox({ state: next.state === 'unresolved' ? undefined : next.state, type: next.type }))
 
   return (

@@ -41,7 +41,7 @@ export function Input({ mono, small, className, ...rest }: ComponentProps<'input
   return <input {...rest} className={cx(styles.input, mono && styles.mono, small && styles.small, className)} />
 }
 
-/** A text area that sends its form with Ctrl or ⌘ and Enter. */
+/** A text area that sends its form with Ctrl or ⌘ and Enter, and lets go of the keyboard with Escape. */
 export function TextArea({ mono, className, onKeyDown, ...rest }: ComponentProps<'textarea'> & { mono?: boolean }) {
   return (
     <textarea
@@ -52,6 +52,10 @@ export function TextArea({ mono, className, onKeyDown, ...rest }: ComponentProps
         if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && e.currentTarget.form) {
           e.preventDefault()
           e.currentTarget.form.requestSubmit()
+        }
+        if (e.key === 'Escape' && !e.currentTarget.closest('dialog')) {
+          e.preventDefault()
+          e.currentTarget.blur()
         }
       }}
     />

@@ -141,7 +141,7 @@ function Buttons({ brief, compact, mayResolve, onResolved }: Props) {
         </Field>
       )}
       {missing && <FieldError>{t.briefs.noteNeeded}</FieldError>}
-      <div className={styles.buttons}>
+      <div className={styles.buttons} data-actions>
         {brief.actions.map((action, i) => {
           const href = action.kind === 'link' ? safeHref(action.url ?? '') : undefined
           if (action.kind === 'link') {

@@ -106,7 +106,7 @@ export function StatusPanel({ task, mayWrite }: { task: Task; mayWrite: boolean 
             {task.nextRunWhy && <span className={styles.because}>{p.task.because} {task.nextRunWhy}</span>}
           </div>
         )}
-        {task.repeats > 0 && <Notice tone={task.repeats >= brakeAt ? 'warn' : 'neutral'} icon="loop">{p.task.repeats(task.repeats, brakeAt, pauseAt)}</Notice>}
+        {task.repeats > 1 && <Notice tone={task.repeats >= brakeAt ? 'warn' : 'neutral'} icon="loop">{p.task.repeats(task.repeats, brakeAt, pauseAt)}</Notice>}
         {query.data?.backfill && <BackfillProgress task={task.identifier} backfill={query.data.backfill} mayDrop={mayWrite} />}
         <Answer query={query} bones={<Bones rows={1} height={28} />}>{(why) => <WhyLines why={why} planned={!!task.nextRunAt} />}</Answer>
       </div>
@@ -132,8 +132,7 @@ function WhyLines({ why, planned }: { why: Why; planned: boolean }) {
               <Icon name={check.ok ? 'check' : 'x'} size={15} />
               <code>{check.check}</code>
               <span className="visually-hidden">{check.ok ? t.tasks.checkOk : t.tasks.checkNo}</span>
-              <span>{check.ok ? (lookup(p.checks, check.check) ?? '') : check.detail || lookup(t.reasons, check.check)}</span>
-              {check.ok && check.detail && <span className={styles.faint}>{check.detail}</span>}
+              <span>{check.ok ? (lookup(p.checks, check.check) ?? check.detail) : check.detail || lookup(t.reasons, check.check)}</span>
             </li>
           ))}
         </ol>
