@@ -157,7 +157,7 @@ describe('tasks', () => {
     await button('Resume').click()
     await page.getByText('Scheduled', { exact: true }).first().waitFor()
     await page.getByRole('link', { name: 'Edit' }).click()
-    await page.getByLabel('Pause between runs').fill('2')
+    await page.getByLabel('Pause between runs', { exact: true }).fill('2')
     await picture(page, 'edit-task')
     await button('Save').click()
     await page.waitForURL(/T-\d+$/)

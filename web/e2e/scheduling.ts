@@ -175,7 +175,7 @@ export function schedulingStories({ page: at, context, stamp, open, task }: Tool
     await dialog().getByLabel('Pattern').fill('30 6 * * 1-5')
     await dialog().getByRole('button', { name: 'Save' }).click()
     await row.getByText('Every weekday at 06:30').waitFor()
-    await row.getByLabel('Enabled').uncheck()
+    await row.getByLabel('Enabled').click()
     await page.getByText(`Night ${stamp} is disabled`).waitFor()
     await expect.poll(() => row.getByText('next:').count()).toBe(0)
     await button(`Delete Night ${stamp}`).click()

@@ -10,7 +10,11 @@ const againMs = 4000
 export function useLookAgain(at: string | null | undefined, look: () => void) {
   const latest = useRef(look)
   latest.current = look
+  const before = useRef(at)
   useEffect(() => {
+    // It moved on for another reason: what came of it is still to be looked at.
+    if (before.current && before.current !== at && Date.parse(before.current) <= Date.now()) latest.current()
+    before.current = at
     if (!at) return
     let timer: number
     const wait = (ms: number) => {
