@@ -106,7 +106,7 @@ export function schedulingStories({ page: at, context, stamp, open, task }: Tool
       await picture(other.page, 'held')
       await button('Resume').click()
       await dialog().getByRole('button', { name: 'Resume' }).click()
-      await expect.poll(() => banner.count()).toBe(0)
+      for (const p of [other.page, page]) await expect.poll(() => p.getByRole('complementary').count()).toBe(0)
       await button('Read-only').click()
       await dialog().getByRole('button', { name: 'Read-only' }).click()
       await banner.getByText('agents change nothing').waitFor()

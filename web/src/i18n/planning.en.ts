@@ -210,6 +210,7 @@ export const planningEn = {
     enabled: 'Enabled',
     enable: (name: string) => `Enabled: ${name}`,
     disabled: 'Disabled',
+    madeBy: 'Made by the cron job',
     makesTasks: 'makes a new task each time',
     runsPrompt: 'goes on with one task',
     remaining: (left: number, most: number) => `${left.toLocaleString('en')} of ${n(most, 'run', 'runs')} left`,

@@ -210,6 +210,7 @@ export const planningZhCN: Planning = {
     enabled: '启用',
     enable: (name) => `启用：${name}`,
     disabled: '已停用',
+    madeBy: '由定时作业创建',
     makesTasks: '每次创建新任务',
     runsPrompt: '继续同一个任务',
     remaining: (left, most) => `还剩 ${left.toLocaleString('zh-CN')} / ${n(most, '次运行')}`,

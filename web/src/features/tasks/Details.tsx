@@ -2,7 +2,9 @@ import type { Agent, Task } from '@/api/types'
 import { useLocale } from '@/i18n'
 import { duration, money } from '@/i18n/format'
 import { usePlanning } from '@/i18n/planning'
+import { to } from '@/places'
 import { Badge } from '@/ui/Badge'
+import { Link } from '@/ui/Link'
 import { Facts } from '@/ui/Rows'
 import { useNow, When } from '@/ui/When'
 import { startSentence } from './automation'
@@ -36,6 +38,7 @@ export function Details({ task, agents }: { task: Task; agents: Agent[] }) {
         [p.rules.title, rules.length > 0 && rules.map((field) => <span key={field}><Badge>{p.rules.names[field]}</Badge> </span>)],
         [p.rules.concurrencyKey, task.config.concurrencyKey && <code key="key">{task.config.concurrencyKey}</code>],
         [p.task.executions, task.automation?.maxExecutions && p.task.executionsOf(task.executions, task.automation.maxExecutions)],
+        [p.cron.madeBy, task.madeBy && <Link key="job" to={to.task(task.madeBy)}>{task.madeBy}</Link>],
         [t.tasks.agent, agentName],
         [t.tasks.budget, budget.length > 0 ? budget.map((b) => <div key={b}>{b}</div>) : t.tasks.noBudget],
         [t.form.maxTopics, task.maxTopics],
