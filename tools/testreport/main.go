@@ -30,7 +30,7 @@ type report struct {
 }
 
 func main() {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...)
+	cmd := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...) //nolint:noctx // Ctrl-C reaches it as well as us
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {

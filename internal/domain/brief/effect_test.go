@@ -100,7 +100,7 @@ func TestARefusalSaysHowTheTaskStands(t *testing.T) {
 }
 
 func TestPrioritiesAreInTheirOrder(t *testing.T) {
-	if !(Urgent.Rank() < Normal.Rank() && Normal.Rank() < Info.Rank()) {
+	if Urgent.Rank() >= Normal.Rank() || Normal.Rank() >= Info.Rank() {
 		t.Error("the most urgent comes first")
 	}
 }

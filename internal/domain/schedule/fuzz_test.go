@@ -61,7 +61,7 @@ func FuzzZone(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		_, canonical, err := Zone(name)
 		switch {
-		case err == nil && strings.ToLower(canonical) != strings.ToLower(name):
+		case err == nil && !strings.EqualFold(canonical, name):
 			t.Fatalf("%q became %q", name, canonical)
 		case err != nil && (errs.CodeOf(err) != CodeTimezone || err.Error() == ""):
 			t.Fatalf("%q: %v", name, err)

@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,7 @@ func TestQuietHoursThatCannotBeAreRefused(t *testing.T) {
 		"quietHours":          {Start: "08:00", End: "08:00"},
 	} {
 		_, err := h.Canonical("UTC")
-		if e, ok := err.(*errs.Error); !ok || e.Fields[0].Location != field {
+		if e := (*errs.Error)(nil); !errors.As(err, &e) || e.Fields[0].Location != field {
 			t.Errorf("%+v: %v, want a refusal of %s", h, err, field)
 		}
 	}
@@ -188,7 +189,7 @@ func TestACalendarsDatesComeBackCanonical(t *testing.T) {
 		"ranges[0].from": {Ranges: []schedule.DateRange{{From: "", To: "2026-01-01"}}},
 	} {
 		_, err := l.Canonical()
-		if e, ok := err.(*errs.Error); !ok || e.Fields[0].Location != field {
+		if e := (*errs.Error)(nil); !errors.As(err, &e) || e.Fields[0].Location != field {
 			t.Errorf("%v, want a refusal of %s", err, field)
 		}
 	}

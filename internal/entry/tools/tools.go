@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,8 +174,8 @@ var english = message.NewPrinter(language.English)
 
 // readable says what is wrong where, one clause for each wrong value.
 func readable(err error) string {
-	ve, ok := err.(*jsonschema.ValidationError)
-	if !ok {
+	var ve *jsonschema.ValidationError
+	if !errors.As(err, &ve) {
 		return err.Error()
 	}
 	var out []string

@@ -108,7 +108,7 @@ func firstByte(a *answer) (byte, error) {
 		if b[0] != ' ' && b[0] != '\n' && b[0] != '\r' && b[0] != '\t' {
 			return b[0], nil
 		}
-		a.body.Discard(1)
+		_, _ = a.body.Discard(1) // Peek has it
 	}
 }
 

@@ -60,7 +60,7 @@ func TestSSE(t *testing.T) {
 	} {
 		for name, r := range map[string]io.Reader{"at once": strings.NewReader(c.in), "byte by byte": iotest.OneByteReader(strings.NewReader(c.in))} {
 			got, err := readEvents(r)
-			if err != io.EOF || cmp.Diff(c.want, got) != "" {
+			if !errors.Is(err, io.EOF) || cmp.Diff(c.want, got) != "" {
 				t.Errorf("%s, %s: %q, %v; want %q", c.name, name, got, err, c.want)
 			}
 		}
@@ -79,7 +79,7 @@ func FuzzSSE(f *testing.F) {
 	f.Add([]byte("{\"error\":\"x\"}\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		whole, err := readEvents(bytes.NewReader(in))
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Fatalf("%v", err)
 		}
 		parts, _ := readEvents(iotest.OneByteReader(bytes.NewReader(in)))

@@ -42,10 +42,10 @@ func (s *sseReader) next() (event, error) {
 	has := false
 	for {
 		line, err := s.line(maxEvent - data.Len())
-		if err != nil && err != io.EOF {
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
 			return event{}, err
 		}
-		ended := err == io.EOF
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch {

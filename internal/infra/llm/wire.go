@@ -106,7 +106,7 @@ func (a *answer) close() {
 	if !a.raw.ended {
 		enough := time.AfterFunc(drainTime, func() { a.cancel(errSilent) })
 		a.raw.left = min(a.raw.left, maxErrorBody)
-		io.Copy(io.Discard, a.raw)
+		_, _ = io.Copy(io.Discard, a.raw) // what does not come to its end is closed all the same
 		enough.Stop()
 	}
 	a.raw.timer.Stop()
@@ -150,7 +150,7 @@ func (w *wire) send(ctx context.Context, method, path string, body any) (*answer
 			timer.Stop()
 		}
 	}()
-	resp, err := w.client.Do(req)
+	resp, err := w.client.Do(req) //nolint:bodyclose // answer.close closes it
 	timer.Stop()
 	if err != nil {
 		return nil, w.broken(callCtx, err)

@@ -63,24 +63,37 @@ func Matches(ctx context.Context, hash, password string) (bool, error) {
 		_, err := key(ctx, password, make([]byte, saltBytes), memoryKiB, passes, lanes, keyBytes)
 		return false, err
 	}
+	h, ok := parse(hash)
+	if !ok {
+		return false, nil
+	}
+	got, err := key(ctx, password, h.salt, h.memory, h.passes, h.lanes, uint32(len(h.key)))
+	return err == nil && subtle.ConstantTimeCompare(got, h.key) == 1, err
+}
+
+// stored is what Hash wrote.
+type stored struct {
+	memory, passes uint32
+	lanes          uint8
+	salt, key      []byte
+}
+
+// parse reads a hash in the PHC string format; false for what argon2 cannot
+// compute again.
+func parse(hash string) (h stored, ok bool) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
-		return false, nil
+		return h, false
 	}
 	var version int
-	var memory, passes uint32
-	var lanes uint8
 	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
-		return false, nil
+		return h, false
 	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &lanes); err != nil || passes < 1 || lanes < 1 {
-		return false, nil
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &h.memory, &h.passes, &h.lanes); err != nil || h.passes < 1 || h.lanes < 1 {
+		return h, false
 	}
-	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
-	want, err2 := base64.RawStdEncoding.DecodeString(parts[5])
-	if err != nil || err2 != nil || len(want) == 0 {
-		return false, nil
-	}
-	got, err := key(ctx, password, salt, memory, passes, lanes, uint32(len(want)))
-	return err == nil && subtle.ConstantTimeCompare(got, want) == 1, err
+	var err, err2 error
+	h.salt, err = base64.RawStdEncoding.DecodeString(parts[4])
+	h.key, err2 = base64.RawStdEncoding.DecodeString(parts[5])
+	return h, err == nil && err2 == nil && len(h.key) > 0
 }

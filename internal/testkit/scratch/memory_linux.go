@@ -11,7 +11,7 @@ const (
 
 func roomInMemory(dir string) bool {
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err != nil || int64(fs.Type) != tmpfsMagic {
+	if err := syscall.Statfs(dir, &fs); err != nil || fs.Type != tmpfsMagic {
 		return false
 	}
 	return fs.Bavail*uint64(fs.Bsize) >= enough && syscall.Access(dir, 2|1) == nil // W_OK, X_OK

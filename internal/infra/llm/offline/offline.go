@@ -96,7 +96,7 @@ func arguments(tool turn.ToolSpec, ref string) string {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
 	}
-	json.Unmarshal(tool.Schema, &schema) // a schema that cannot be read leaves the usual name
+	_ = json.Unmarshal(tool.Schema, &schema) // a schema that cannot be read leaves the usual name
 	key := "id"
 	if _, ok := schema.Properties[key]; !ok && len(schema.Required) > 0 {
 		key = schema.Required[0]
@@ -158,7 +158,7 @@ func (c conversation) readCall(ref string) (turn.ToolCall, bool) {
 			continue
 		}
 		var args map[string]any
-		json.Unmarshal([]byte(call.Arguments), &args) // we wrote them
+		_ = json.Unmarshal([]byte(call.Arguments), &args) // we wrote them
 		for _, v := range args {
 			if v == ref {
 				return call, true
