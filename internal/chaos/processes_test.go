@@ -33,6 +33,10 @@ const beProgram = "DOGWATCH_TEST_BE_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(beProgram) != "" {
+		if err := setClock(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		os.Exit(cli.Main(context.Background(), os.Args[1:]))
 	}
 	os.Exit(m.Run())
@@ -183,17 +187,6 @@ func (p *process) pause(d time.Duration) {
 	p.log.strike(p.name, "SIGSTOP")
 	time.Sleep(d)
 	p.signal(syscall.SIGCONT)
-}
-
-// stop asks the process to end, and reports whether it did so in order.
-func (p *process) stop() {
-	p.t.Helper()
-	p.signal(syscall.SIGTERM)
-	select {
-	case <-p.done:
-	case <-time.After(patience):
-		p.t.Fatalf("%s does not end after SIGTERM", p.name)
-	}
 }
 
 // died waits until the process has ended by itself, for at most d.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,10 +66,7 @@ func newUp(t testing.TB, env ...string) *site {
 
 func prepare(t testing.TB) *site {
 	s := &site{TB: t, model: newModel(t), log: &chronicle{}, data: filepath.Join(t.TempDir(), "data")}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	s.must(err)
-	address := l.Addr().String()
-	s.must(l.Close())
+	address := freeAddress(t)
 	s.url = "http://" + address
 	s.env = []string{
 		"HOME=" + t.TempDir(), "DOGWATCH_LISTEN=" + address, "DOGWATCH_ADMIN_TOKEN=" + adminToken,
@@ -86,6 +84,27 @@ func prepare(t testing.TB) *site {
 		}
 	})
 	return s
+}
+
+// freeAddress is one that nobody listens at.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// ready says whether the process at an address takes work.
+func ready(url string) bool {
+	res, err := http.Get(url + "/readyz")
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close()
+	return res.StatusCode == http.StatusOK
 }
 
 // writeLog keeps what the processes said for whoever looks for a fault.
