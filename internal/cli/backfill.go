@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ func (p *program) taskBackfill() *cobra.Command {
 			if cancel {
 				answer, err := c.Delete(cmd.Context(), taskPath(args[0], "/backfill"))
 				if err != nil || p.json {
-					return errors.Join(err, p.rawIf(err, answer))
+					return p.rawIf(err, answer)
 				}
 				p.printf("✓ the rest is let go; a run that is open goes on to its end\n")
 				return nil
@@ -48,7 +47,7 @@ func (p *program) taskBackfill() *cobra.Command {
 			}
 			answer, err := c.Post(cmd.Context(), taskPath(args[0], "/backfill"), body)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			plan, err := read[struct {
 				Planned           int        `json:"planned"`

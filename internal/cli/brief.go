@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"net/url"
 	"strings"
 
@@ -58,7 +57,7 @@ func (p *program) briefShow() *cobra.Command {
 			}
 			answer, err := c.Get(cmd.Context(), "/briefs/"+url.PathEscape(args[0]), nil)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			b, err := read[brief](answer)
 			if err != nil {
@@ -112,7 +111,7 @@ func (p *program) briefResolve() *cobra.Command {
 			}
 			answer, err := c.Post(cmd.Context(), "/briefs/"+url.PathEscape(args[0])+"/resolve", body)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			r, err := read[struct {
 				Brief   brief    `json:"brief"`

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -92,7 +91,7 @@ func (p *program) bulkOrder(cmd *cobra.Command, path string, body any) error {
 	}
 	answer, err := c.Post(cmd.Context(), path, body)
 	if err != nil || p.json {
-		return errors.Join(err, p.rawIf(err, answer))
+		return p.rawIf(err, answer)
 	}
 	b, err := read[bulk](answer)
 	if err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -63,7 +62,7 @@ func (p *program) cron() *cobra.Command {
 			}
 			answer, err := c.Delete(cmd.Context(), cronPath(args[0]))
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			p.printf("✓ %s is deleted\n", args[0])
 			return nil
@@ -140,7 +139,7 @@ func (p *program) cronAdd() *cobra.Command {
 			}
 			answer, err := c.Post(cmd.Context(), "/cron-jobs", body)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			j, err := read[cronJob](answer)
 			if err != nil {
@@ -202,7 +201,7 @@ func (p *program) cronEdit(cmd *cobra.Command, ref string, body any, done string
 	}
 	answer, err := c.Patch(cmd.Context(), cronPath(ref), body)
 	if err != nil || p.json {
-		return errors.Join(err, p.rawIf(err, answer))
+		return p.rawIf(err, answer)
 	}
 	j, err := read[cronJob](answer)
 	if err != nil {

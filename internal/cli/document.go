@@ -155,10 +155,8 @@ func kindOf(name string) string {
 // documentID is the id of a document that a flag names: by id, or a file, which
 // is added.
 func (p *program) documentID(ctx context.Context, c *client.Client, ref string) (string, error) {
-	if id.Valid(ref) {
-		if _, err := os.Stat(ref); err != nil {
-			return ref, nil
-		}
+	if id.Valid(ref) && !isThere(ref) {
+		return ref, nil
 	}
 	answer, err := p.addDocument(ctx, c, ref, "", "")
 	if err != nil {
@@ -166,6 +164,11 @@ func (p *program) documentID(ctx context.Context, c *client.Client, ref string) 
 	}
 	d, err := read[document](answer)
 	return d.ID, err
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (p *program) documentList() *cobra.Command {
@@ -199,7 +202,7 @@ func (p *program) documentShow() *cobra.Command {
 			}
 			answer, err := c.Get(cmd.Context(), "/documents/"+url.PathEscape(args[0]), nil)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			d, err := read[document](answer)
 			if err != nil {

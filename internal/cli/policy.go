@@ -62,7 +62,7 @@ func (p *program) workspaceShow() *cobra.Command {
 			}
 			answer, err := c.Get(cmd.Context(), "/workspace", nil)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			ws, err := read[workspace](answer)
 			if err != nil {
@@ -192,7 +192,7 @@ func (p *program) does(cmd *cobra.Command, path string, body any, did string) er
 	}
 	answer, err := c.Post(cmd.Context(), path, body)
 	if err != nil || p.json {
-		return errors.Join(err, p.rawIf(err, answer))
+		return p.rawIf(err, answer)
 	}
 	p.printf("✓ %s\n", did)
 	return nil
@@ -340,7 +340,7 @@ func (p *program) calendarAdd(cmd *cobra.Command, c *client.Client, name string,
 		answer, err = c.Post(cmd.Context(), "/calendars", body)
 	}
 	if err != nil || p.json {
-		return errors.Join(err, p.rawIf(err, answer))
+		return p.rawIf(err, answer)
 	}
 	if cal, err = read[calendar](answer); err != nil {
 		return err

@@ -15,8 +15,7 @@ func (p *program) raw(answer json.RawMessage) error {
 	if len(answer) == 0 {
 		return nil
 	}
-	var v json.RawMessage = answer
-	b, err := json.MarshalIndent(v, "", "  ")
+	b, err := json.MarshalIndent(answer, "", "  ")
 	if err != nil {
 		return fmt.Errorf("read the server's answer: %w", err)
 	}

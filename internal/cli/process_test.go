@@ -286,7 +286,7 @@ func TestUpWithWhatIsConfigured(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	if res.StatusCode != 200 {
+	if res.StatusCode != http.StatusOK {
 		t.Errorf("the configured token: %s", res.Status)
 	}
 	login, err := http.Post(base+"/api/v1/auth/login", "application/json", strings.NewReader(`{"email":"Night@example.org","password":"a long sentence"}`))
@@ -294,7 +294,7 @@ func TestUpWithWhatIsConfigured(t *testing.T) {
 		t.Fatal(err)
 	}
 	login.Body.Close()
-	if login.StatusCode != 200 {
+	if login.StatusCode != http.StatusOK {
 		t.Errorf("the configured password: %s", login.Status)
 	}
 	if code := p.stop(syscall.SIGTERM); code != 0 {

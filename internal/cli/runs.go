@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -27,7 +26,7 @@ func (p *program) topic() *cobra.Command {
 			}
 			answer, err := findTopic(cmd.Context(), c, args)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			t, err := read[topic](answer)
 			if err != nil {
@@ -160,7 +159,7 @@ func (p *program) operationShow() *cobra.Command {
 			path := "/operations/" + url.PathEscape(args[0])
 			answer, err := c.Get(cmd.Context(), path, nil)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			o, err := read[operation](answer)
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -141,7 +140,7 @@ func (p *program) taskShow() *cobra.Command {
 			}
 			answer, err := c.Get(cmd.Context(), taskPath(args[0]), nil)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			t, err := read[task](answer)
 			if err != nil {
@@ -191,10 +190,10 @@ func (p *program) taskShow() *cobra.Command {
 	}
 }
 
-// rawIf prints an answer unless there was an error.
+// rawIf prints an answer unless there was an error, which it returns.
 func (p *program) rawIf(err error, answer json.RawMessage) error {
 	if err != nil {
-		return nil
+		return err
 	}
 	return p.raw(answer)
 }
@@ -238,7 +237,7 @@ func (p *program) taskMove(verb, short, done string) *cobra.Command {
 			}
 			answer, err := c.Post(cmd.Context(), taskPath(args[0], "/", verb), body)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			t, err := read[task](answer)
 			if err != nil {
@@ -274,7 +273,7 @@ func (p *program) taskDelete() *cobra.Command {
 			}
 			answer, err := c.Delete(cmd.Context(), taskPath(args[0]))
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			p.printf("✓ %s deleted\n", strings.ToUpper(oneLine(args[0])))
 			return nil
@@ -401,7 +400,7 @@ func (p *program) why() *cobra.Command {
 			}
 			answer, err := c.Get(cmd.Context(), taskPath(args[0], "/why"), nil)
 			if err != nil || p.json {
-				return errors.Join(err, p.rawIf(err, answer))
+				return p.rawIf(err, answer)
 			}
 			w, err := read[struct {
 				Checks []struct {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"time"
@@ -265,7 +264,7 @@ func (p *program) createTask(cmd *cobra.Command, c *client.Client, n newTask, bo
 	}
 	answer, err := c.Post(ctx, "/tasks", body)
 	if err != nil || p.json {
-		return errors.Join(err, p.rawIf(err, answer))
+		return p.rawIf(err, answer)
 	}
 	t, err := read[task](answer)
 	if err != nil {
