@@ -3,6 +3,7 @@ package httpapi
 import (
 	"compress/gzip"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestTheDashboardComesPackedToWhoTakesIt(t *testing.T) {
 		{"a file without a twin", "/favicon.svg", "gzip", "", "svg"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := httptest.NewRequest("GET", c.path, nil)
+			r := httptest.NewRequest(http.MethodGet, c.path, nil)
 			r.Header.Set("Accept-Encoding", c.accepts)
 			w := httptest.NewRecorder()
 			dashboard(files).ServeHTTP(w, r)

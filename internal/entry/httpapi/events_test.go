@@ -35,7 +35,7 @@ func (c *client) watch(lastID string) *watcher {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, "GET", c.url+"/api/v1/events", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/api/v1/events", nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func (c *client) watch(lastID string) *watcher {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
 		c.t.Fatalf("the stream: %d %s", res.StatusCode, res.Header.Get("Content-Type"))
 	}
 	w := &watcher{t: c.t, events: make(chan sseEvent, 1000), end: cancel}
@@ -160,7 +160,6 @@ func (in *instance) emitOutOfOrder(n int) []string {
 func TestAReaderWhoComesBackMissesNothing(t *testing.T) {
 	in := start(t)
 	w := in.viewer.watch("")
-	last := w.last
 	var seen []string
 	want := in.emitOutOfOrder(20)
 	// The line breaks after every few events; each time the reader resumes.
@@ -170,7 +169,7 @@ func TestAReaderWhoComesBackMissesNothing(t *testing.T) {
 				seen = append(seen, w.next().Subject.ID)
 			}
 		}
-		last = w.last
+		last := w.last
 		w.end()
 		w = in.viewer.watch(last)
 	}

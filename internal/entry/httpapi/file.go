@@ -129,19 +129,17 @@ func (s *Server) upload(ctx context.Context, in *uploadIn) (*fileOut, error) {
 	if err != nil {
 		return nil, errs.New(errs.Malformed, "invalid", "The multipart body cannot be read.")
 	}
-	for {
-		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
-			return nil, errs.BadField("body.file", "invalid", nil, "There is no part named file.")
-		}
-		if err != nil {
-			return nil, errs.New(errs.Malformed, "invalid", "The multipart body broke off.")
-		}
-		if part.FormName() != "file" {
-			return nil, errs.BadField("body."+part.FormName(), "invalid", nil, "There is no field %q.", part.FormName())
-		}
-		return s.keep(ctx, part.FileName(), part)
+	part, err := parts.NextPart()
+	if errors.Is(err, io.EOF) {
+		return nil, errs.BadField("body.file", "invalid", nil, "There is no part named file.")
 	}
+	if err != nil {
+		return nil, errs.New(errs.Malformed, "invalid", "The multipart body broke off.")
+	}
+	if part.FormName() != "file" {
+		return nil, errs.BadField("body."+part.FormName(), "invalid", nil, "There is no field %q.", part.FormName())
+	}
+	return s.keep(ctx, part.FileName(), part)
 }
 
 // keep stores an upload: the bytes first, then the row that names them.

@@ -12,6 +12,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -302,7 +303,7 @@ func (s *Server) failed(err error, c echo.Context) {
 }
 
 func (s *Server) problemFrom(ctx context.Context, err error) *Problem {
-	if he, ok := err.(*echo.HTTPError); ok {
+	if he := (*echo.HTTPError)(nil); errors.As(err, &he) {
 		switch he.Code {
 		case http.StatusNotFound:
 			return problem(404, "", "There is nothing here.")

@@ -19,7 +19,7 @@ func BenchmarkCreateTask(b *testing.B) {
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					req, err := http.NewRequest("POST", in.url+"/api/v1/tasks", strings.NewReader(`{"instruction":"Look after it","automation":{"mode":"heartbeat","intervalSeconds":600}}`))
+					req, err := http.NewRequest(http.MethodPost, in.url+"/api/v1/tasks", strings.NewReader(`{"instruction":"Look after it","automation":{"mode":"heartbeat","intervalSeconds":600}}`))
 					if err != nil {
 						b.Error(err)
 						return
@@ -35,7 +35,7 @@ func BenchmarkCreateTask(b *testing.B) {
 					}
 					_, _ = io.Copy(io.Discard, res.Body)
 					_ = res.Body.Close()
-					if res.StatusCode != 201 {
+					if res.StatusCode != http.StatusCreated {
 						b.Errorf("status %d", res.StatusCode)
 						return
 					}

@@ -166,7 +166,8 @@ func newProblem(status int, msg string, causes ...error) huma.StatusError {
 			f.Value = nil // the whole body
 		}
 		if msg, ok := strings.CutPrefix(f.Message, "cannot read multipart form: "); ok && strings.Contains(msg, "too large") {
-			p.Status, p.Title, p.Code = 413, http.StatusText(413), codes[413]
+			const tooLarge = http.StatusRequestEntityTooLarge
+			p.Status, p.Title, p.Code = tooLarge, http.StatusText(tooLarge), codes[tooLarge]
 		}
 		p.Errors = append(p.Errors, f)
 	}

@@ -71,7 +71,7 @@ type Cadence struct {
 func (s *Server) cadence(ctx context.Context, t task.Task) (*Cadence, error) {
 	spec, err := t.Spec()
 	if err != nil || !t.Automated() {
-		return nil, nil // what cannot be read says so by the task's brief
+		return nil, nil //nolint:nilerr // what cannot be read says so by the task's brief
 	}
 	runs, err := s.Store.LastRuns(ctx, caller(ctx).Scope, t.ID, t.AutomationRevision)
 	if err != nil {
