@@ -1,6 +1,7 @@
 package journey
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -284,7 +285,7 @@ func TestWhatACronJobRefuses(t *testing.T) {
 	} {
 		_, err := s.Steer.CreateCronJob(s.Context(), s.Caller, c.in)
 		var e *errs.Error
-		if e, _ = err.(*errs.Error); e == nil || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Location != c.at {
+		if !errors.As(err, &e) || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Location != c.at {
 			t.Errorf("%s: %v (%+v)", what, err, e)
 		}
 	}

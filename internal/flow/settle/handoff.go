@@ -2,7 +2,6 @@ package settle
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -145,7 +144,7 @@ func (s *Settler) brake(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 	}
 	spec, err := t.Spec()
 	if err != nil {
-		return nil // its own card says so
+		return nil //nolint:nilerr // its own card says so
 	}
 	b, err := task.BrakeOf(t, repeats, left, spec, *tp.CompletedAt, f.operation.Wishes, t.TotalTopics == tp.Seq)
 	if err != nil {
@@ -239,7 +238,7 @@ func (f facts) worthAsking() bool {
 	for _, m := range f.messages {
 		spoke = spoke || m.Role == turn.Assistant && m.Content != "" || m.Role == turn.Tool
 	}
-	return spoke && !(f.operation.Reason == operation.ReasonError && f.Error != "")
+	return spoke && (f.operation.Reason != operation.ReasonError || f.Error == "")
 }
 
 // transcriptTokens bounds what of a run's conversation its handoff is written from.
@@ -289,7 +288,7 @@ func (f facts) request() turn.Request {
 	return turn.Request{
 		Model: f.operation.Model, System: handoffSystem, MaxOutputTokens: 1500,
 		Messages: []turn.Message{{Role: turn.User, Content: text}},
-		Output:   &turn.OutputSchema{Name: "handoff", Schema: json.RawMessage(handoff.Schema)},
+		Output:   &turn.OutputSchema{Name: "handoff", Schema: handoff.Schema},
 	}
 }
 

@@ -155,7 +155,7 @@ func (s *Steerer) feedback(ctx context.Context, tx *store.Tx, c access.Caller, b
 	case err != nil:
 		return nil, err
 	case refused != nil:
-		return append(effects, "It does not run now: "+refused.Error()), nil
+		return append(effects, "It does not run now: "+refused.Error()), nil //nolint:nilerr // the refusal is told; the words are kept
 	}
 	return append(effects, "A run of "+t.Identifier+" was started with it."), nil
 }

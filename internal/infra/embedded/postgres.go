@@ -148,7 +148,7 @@ func (p *Postgres) bringBack(ctx context.Context, failures *int) error {
 		err = p.cluster.Start(startCtx)
 		cancel()
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // whoever stops it does not ask how the last try went
 		}
 		p.log.Error("embedded Postgres did not come back", "failures", *failures, "err", err)
 	}

@@ -42,8 +42,8 @@ func (c *Cluster) launch() (*server, error) {
 	for _, kv := range settings(c.bin.Major, c.socket, c.cfg.Throwaway) {
 		args = append(args, "-c", kv)
 	}
-	s.cmd = exec.Command(filepath.Join(c.bin.Dir, "postgres"), args...)
-	s.cmd.SysProcAttr = procAttr(c.id, syscall.SIGINT) // SIGINT: fast shutdown
+	s.cmd = exec.Command(filepath.Join(c.bin.Dir, "postgres"), args...) //nolint:noctx // it outlives the call; Stop ends it in order
+	s.cmd.SysProcAttr = procAttr(c.id, syscall.SIGINT)                  // SIGINT: fast shutdown
 	s.cmd.Env, s.cmd.Dir = childEnv(c.cfg.Dir), "/"
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 

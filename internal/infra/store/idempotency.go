@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -76,7 +77,7 @@ func (s *Store) ClaimRequest(ctx context.Context, sc access.Scope, req Request, 
 	if err == nil {
 		return nil, &claim, nil
 	}
-	if notSQL(err) == err {
+	if !errors.Is(err, sql.ErrNoRows) {
 		return nil, nil, fmt.Errorf("claim an idempotency key: %w", err)
 	}
 	err = s.db(ctx).Raw(`

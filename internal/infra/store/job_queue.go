@@ -123,7 +123,7 @@ func (tx *Tx) RetryDeadJob(ctx context.Context, scope access.Scope, id int64) er
 		 where id = $1 and not exists (select 1 from jobs o
 		         where o.kind = j.kind and o.key = j.key and o.state in ('ready', 'sent', 'running'))
 		returning pg_notify('`+ChannelJobs+`', queue)::text`, id, orNull(string(home))).Scan(&queue)
-	if noRows(err) == pgx.ErrNoRows || violates(err, "jobs_open") {
+	if errors.Is(err, sql.ErrNoRows) || violates(err, "jobs_open") {
 		return errs.New(errs.Conflict, "conflict", "The same work is already waiting or running.")
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (tx *Tx) HurryJob(ctx context.Context, scope access.Scope, kind job.Kind, k
 		update jobs set run_at = least(run_at, clock_timestamp())
 		 where kind = $1 and key = $2 and workspace_id = $3 and state = 'ready'
 		returning pg_notify('`+ChannelJobs+`', queue)::text`, kind.Name, key, orNull(scope.Workspace())).Scan(&queue)
-	if noRows(err) == pgx.ErrNoRows {
+	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
