@@ -51,7 +51,7 @@ func (s *site) wrong(url string) time.Duration {
 	_ = res.Body.Close()
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	s.must(err)
-	return date.Sub(time.Now()).Round(time.Minute)
+	return time.Until(date).Round(time.Minute)
 }
 
 // Columns that may hold another time than the one at which they were written: what
