@@ -151,7 +151,7 @@ func (s *Settler) brake(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 		return err
 	}
 	if b.Next.Set != (schedule.Slot{}) {
-		if err := setNext(ctx, tx, sc, t.ID, b.Next); err != nil {
+		if err := tx.SetNextBecause(ctx, sc, t.ID, b.Next.Set, b.Next.Why); err != nil {
 			return err
 		}
 	}

@@ -125,10 +125,17 @@ func (s *Settler) settle(ctx context.Context, tx *store.Tx, sc access.Scope, t t
 	if err := tx.TickRan(ctx, sc, tp.TickID); err != nil {
 		return err
 	}
-	if err := tx.NoteEnd(ctx, sc, t.ID, tp.ID, plan.Failures, cost); err != nil {
+	if err := tx.EndRun(ctx, sc, t.ID, store.RunEnd{
+		TopicID: tp.ID, Failures: plan.Failures, Cost: cost, Move: plan.Move, Error: plan.Error, Next: nextOf(plan.Next), Why: plan.Next.Why,
+	}); err != nil {
 		return err
 	}
-	if err := carryOut(ctx, tx, sc, t, plan); err != nil {
+	if plan.Recause[0] != "" {
+		if err := tx.Recause(ctx, sc, t.ID, plan.Recause[0], plan.Recause[1]); err != nil {
+			return err
+		}
+	}
+	if err := tx.CloseBriefs(ctx, sc, t.ID, plan.Close); err != nil {
 		return err
 	}
 	if last.Reason == operation.ReasonDone {
@@ -172,40 +179,12 @@ func (s *Settler) tryAgain(ctx context.Context, tx *store.Tx, sc access.Scope, f
 	return tx.PostJobs(ctx, step)
 }
 
-// carryOut moves the task and sets its next fire.
-func carryOut(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, plan task.Plan) error {
-	if plan.Move != nil {
-		if err := tx.MoveTask(ctx, sc, *plan.Move); err != nil {
-			return err
-		}
-		if err := tx.SetTaskError(ctx, sc, t.ID, plan.Error); err != nil {
-			return err
-		}
+// nextOf is the next fire that a plan sets; nil: none.
+func nextOf(n task.Next) *schedule.Slot {
+	if n.Set == (schedule.Slot{}) && !n.Clear {
+		return nil
 	}
-	switch {
-	case plan.Next.Set != (schedule.Slot{}):
-		if err := setNext(ctx, tx, sc, t.ID, plan.Next); err != nil {
-			return err
-		}
-	case plan.Next.Clear:
-		if err := tx.SetNext(ctx, sc, t.ID, schedule.Slot{}); err != nil {
-			return err
-		}
-	}
-	if plan.Recause[0] != "" {
-		if err := tx.Recause(ctx, sc, t.ID, plan.Recause[0], plan.Recause[1]); err != nil {
-			return err
-		}
-	}
-	return tx.CloseBriefs(ctx, sc, t.ID, plan.Close)
-}
-
-// setNext sets a task's next fire, with its reason where it has one.
-func setNext(ctx context.Context, tx *store.Tx, sc access.Scope, taskID string, n task.Next) error {
-	if err := tx.SetNext(ctx, sc, taskID, n.Set); err != nil || n.Why == "" {
-		return err
-	}
-	return tx.ExplainNext(ctx, sc, taskID, n.Why)
+	return &n.Set
 }
 
 // postNext posts the handoff, and the tick that waited for this run to end.

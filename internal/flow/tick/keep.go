@@ -86,13 +86,12 @@ func (s *Sweeper) recover(ctx context.Context, a store.Adrift) error {
 				return err
 			}
 			s.log.Warn("a task was running without a run", "task", t.Identifier, "becomes", to)
-			if err := tx.MoveTask(ctx, sc, m); err != nil {
-				return err
-			}
+			end := store.RunEnd{Failures: t.Failures, Cost: new(budget.USD), Move: &m, Error: t.Error}
 			if t.CurrentTopicID != nil { // it has ended, and points nowhere any more
-				if err := tx.NoteEnd(ctx, sc, t.ID, *t.CurrentTopicID, t.Failures, new(budget.USD)); err != nil {
-					return err
-				}
+				end.TopicID = *t.CurrentTopicID
+			}
+			if err := tx.EndRun(ctx, sc, t.ID, end); err != nil {
+				return err
 			}
 			if to != task.Scheduled {
 				return nil

@@ -183,7 +183,7 @@ func (tx *Tx) CreateTask(ctx context.Context, sc access.Scope, t task.Task) (tas
 // status, and it does so only if the status is still the one the move was decided
 // on. An end posts the job that starts what waited for it.
 func (tx *Tx) MoveTask(ctx context.Context, sc access.Scope, m task.Move) error {
-	return tx.moveTask(ctx, sc, m, nil, columns{})
+	return tx.moveTask(ctx, sc, m, nil, "", columns{})
 }
 
 // columns are further columns that a statement sets, as it spells them.
@@ -196,19 +196,20 @@ func (c *columns) set(sql string, args ...any) {
 	c.sets, c.args = append(c.sets, sql), append(c.args, args...)
 }
 
-// next sets a task's next fire; the zero slot clears it.
-func (c *columns) next(next schedule.Slot) {
-	var planned, fire *time.Time
-	if next != (schedule.Slot{}) {
-		planned, fire = &next.PlannedAt, &next.FireAt
+// next sets a task's next fire and, in words, why it is then, "" where it is simply
+// the schedule's; the zero slot clears it.
+func (c *columns) next(next schedule.Slot, why string) {
+	if next == (schedule.Slot{}) {
+		c.set(`next_planned_at = null, next_fire_at = null, next_why = null`)
+		return
 	}
-	c.set(`next_planned_at = ?, next_fire_at = ?, next_why = null`, planned, fire)
+	c.set(`next_planned_at = ?, next_fire_at = ?, next_why = ?`, next.PlannedAt, next.FireAt, optional(clean(why)))
 }
 
 // moveTask carries out a move and sets what else changes on the task by it: next,
 // when not nil, its next fire, which else stays while the task is scheduled or
 // running and goes when it is not.
-func (tx *Tx) moveTask(ctx context.Context, sc access.Scope, m task.Move, next *schedule.Slot, also columns) error {
+func (tx *Tx) moveTask(ctx context.Context, sc access.Scope, m task.Move, next *schedule.Slot, why string, also columns) error {
 	var c columns
 	c.set(`status = ?, status_reason = ?, version = version + 1, updated_at = clock_timestamp()`, m.To(), m.Reason())
 	if m.To().Terminal() {
@@ -221,9 +222,9 @@ func (tx *Tx) moveTask(ctx context.Context, sc access.Scope, m task.Move, next *
 	}
 	switch {
 	case next != nil:
-		c.next(*next)
+		c.next(*next, why)
 	case m.To() != task.Scheduled && m.To() != task.Running:
-		c.next(schedule.Slot{})
+		c.next(schedule.Slot{}, "")
 	}
 	c.sets, c.args = append(c.sets, also.sets...), append(c.args, also.args...)
 	n, err := tx.exec(ctx, `
@@ -253,21 +254,16 @@ func taskEvent(typ, taskID string, s task.Status) Event {
 
 // SetNext stores a task's next fire; the zero slot clears it.
 func (tx *Tx) SetNext(ctx context.Context, sc access.Scope, taskID string, next schedule.Slot) error {
-	var c columns
-	c.next(next)
-	if err := tx.setTask(ctx, sc, taskID, c); err != nil {
-		return fmt.Errorf("set the next fire: %w", err)
-	}
-	return nil
+	return tx.SetNextBecause(ctx, sc, taskID, next, "")
 }
 
-// ExplainNext says in words why a task's next fire is when it is. The next change
-// of the fire takes the words away.
-func (tx *Tx) ExplainNext(ctx context.Context, sc access.Scope, taskID, why string) error {
-	_, err := tx.exec(ctx, `update tasks set next_why = ? where workspace_id = ? and id = ? and next_fire_at is not null`,
-		optional(clean(why)), sc.Workspace(), taskID)
-	if err != nil {
-		return fmt.Errorf("explain the next fire: %w", err)
+// SetNextBecause stores a task's next fire with, in words, why it is then. The next
+// change of the fire takes the words away.
+func (tx *Tx) SetNextBecause(ctx context.Context, sc access.Scope, taskID string, next schedule.Slot, why string) error {
+	var c columns
+	c.next(next, why)
+	if err := tx.setTask(ctx, sc, taskID, c); err != nil {
+		return fmt.Errorf("set the next fire: %w", err)
 	}
 	return nil
 }
@@ -314,7 +310,7 @@ func (tx *Tx) LaunchTask(ctx context.Context, sc access.Scope, m task.Move, run 
 	if run.Once {
 		c.set(`start_at = null`)
 	}
-	return tx.moveTask(ctx, sc, m, run.Next, c)
+	return tx.moveTask(ctx, sc, m, run.Next, "", c)
 }
 
 // NoteMade counts on a template that it made a task. Only a planned one is an
@@ -345,13 +341,30 @@ func (tx *Tx) CopyMaterial(ctx context.Context, sc access.Scope, from, to string
 	return nil
 }
 
-// NoteEnd writes what the end of a topic changes on its task besides its status.
-func (tx *Tx) NoteEnd(ctx context.Context, sc access.Scope, taskID, topicID string, failures int, cost *budget.USD) error {
-	_, err := tx.exec(ctx, `
-		update tasks set current_topic_id = case when current_topic_id = ? then null else current_topic_id end,
-		  failures = ?, cost_usd = cost_usd + ?::numeric, updated_at = clock_timestamp()
-		where workspace_id = ? and id = ?`, topicID, failures, cost, sc.Workspace(), taskID)
-	if err != nil {
+// RunEnd is what the end of a topic changes on its task.
+type RunEnd struct {
+	TopicID  string
+	Failures int
+	Cost     *budget.USD    // nil: not known, and the task's is not known any more
+	Move     *task.Move     // nil: its status stays
+	Error    *string        // that the move leaves; nil: none
+	Next     *schedule.Slot // its next fire; nil: what a move leaves of the one that it has
+	Why      string         // why the next fire is when it is, where it is not simply the schedule's
+}
+
+// EndRun writes what the end of a topic changes on its task, in one statement.
+func (tx *Tx) EndRun(ctx context.Context, sc access.Scope, taskID string, e RunEnd) error {
+	var c columns
+	c.set(`current_topic_id = nullif(current_topic_id, ?), failures = ?, cost_usd = cost_usd + ?::numeric`, optional(e.TopicID), e.Failures, e.Cost)
+	if e.Move != nil {
+		c.set(`error = ?`, e.Error)
+		return tx.moveTask(ctx, sc, *e.Move, e.Next, e.Why, c)
+	}
+	c.set(`updated_at = clock_timestamp()`)
+	if e.Next != nil {
+		c.next(*e.Next, e.Why)
+	}
+	if err := tx.setTask(ctx, sc, taskID, c); err != nil {
 		return fmt.Errorf("note the end of a run: %w", err)
 	}
 	return nil
@@ -365,15 +378,6 @@ func (tx *Tx) AddCost(ctx context.Context, sc access.Scope, taskID, topicID stri
 	}
 	if err != nil {
 		return fmt.Errorf("add a cost: %w", err)
-	}
-	return nil
-}
-
-// SetTaskError stores a task's current error; nil clears it.
-func (tx *Tx) SetTaskError(ctx context.Context, sc access.Scope, taskID string, text *string) error {
-	_, err := tx.exec(ctx, `update tasks set error = ? where workspace_id = ? and id = ?`, text, sc.Workspace(), taskID)
-	if err != nil {
-		return fmt.Errorf("set a task's error: %w", err)
 	}
 	return nil
 }
