@@ -59,6 +59,9 @@ func run(ctx context.Context, cfg config.Config, role Role, to Streams) (err err
 	if err := needed(cfg, role); err != nil {
 		return err
 	}
+	for _, name := range config.Strangers(os.Environ()) {
+		to.Log.Warn("the environment has a name that is no setting, and it is not used", "name", name)
+	}
 	// Others may enter: the embedded Postgres may be another account.
 	if err := os.MkdirAll(cfg.Data, 0o755); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
