@@ -120,7 +120,9 @@ type ledgerRow struct {
 	state, reason        string
 }
 
-func (r ledgerRow) open() bool { return r.state == "pending" || r.state == "dispatched" }
+func (r ledgerRow) open() bool {
+	return slices.Contains([]string{"pending", "queued", "dispatched"}, r.state)
+}
 
 func (r ledgerRow) String() string {
 	return fmt.Sprintf("%s(%s) %s", r.state, r.reason, stamp(r.planned))
@@ -161,8 +163,8 @@ func (s *site) ledgers() (all map[string]*ledger, now time.Time) {
 }
 
 // judgeLedgers: each time that was planned stands in one row, none is missing, none
-// is there twice, none that nobody planned; each has ended but the one that is open;
-// and what comes next is the first time without a row.
+// is there twice, none that nobody planned; each has ended but what is open, of which
+// there is one of a kind; and what comes next is the first time without a row.
 func (s *site) judgeLedgers(all []planned) {
 	s.Helper()
 	written, now := s.ledgers()
@@ -174,21 +176,19 @@ func (s *site) judgeLedgers(all []planned) {
 			s.Errorf("%s is not there", p.name)
 			continue
 		}
-		open, queued := 0, 0
+		open := map[string]int{}
 		for _, r := range l.rows {
 			states[r.state] += r.count
 			if r.open() {
-				open++
-			}
-			if r.state == "queued" {
-				queued++
+				open[r.state]++
 			}
 		}
-		if open > 1 || queued > 1 {
-			s.Errorf("%s: %d are open and %d queued: %v", p.name, open, queued, l.rows)
+		// While a run is open the next time may come and wait for its answer.
+		if open["pending"] > 1 || open["queued"] > 1 || open["dispatched"] != l.openTopics || l.openTopics > 1 {
+			s.Errorf("%s: %d runs are open, and of its times %v: %v", p.name, l.openTopics, open, l.rows)
 		}
 		if p.step == 0 {
-			s.judgeBeat(p, l, open)
+			s.judgeBeat(p, l, open["pending"]+open["dispatched"])
 			times += len(l.rows)
 			continue
 		}
@@ -209,8 +209,8 @@ func (s *site) judgeBeat(p planned, l *ledger, open int) {
 			s.Errorf("%s: %v stands for %d", p.name, r, r.count)
 		}
 	}
-	if len(l.rows) == 0 || (l.next != nil) == (open == 1) || l.openTopics > open {
-		s.Errorf("%s: next %v, %d open ticks, %d open runs: %v", p.name, l.next, open, l.openTopics, l.rows)
+	if ahead := l.next != nil; len(l.rows) == 0 || open > 1 || ahead == (open == 1) {
+		s.Errorf("%s: next %v, %d open ticks: %v", p.name, l.next, open, l.rows)
 	}
 }
 

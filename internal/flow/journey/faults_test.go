@@ -25,8 +25,8 @@ var faultKinds = []string{
 // elsewhere says which faults cannot be told here, by what their scenario needs, and
 // where they are held.
 var elsewhere = []struct{ needs, why string }{
-	{"kill -9", "needs a process to kill: internal/chaos kills the real program at every point"},
-	{"Redis", "needs a Redis to lose: internal/chaos wipes, stops and cuts it off"},
+	{"kill -9", "needs a process to kill: TestFaults of internal/chaos tells it"},
+	{"Redis", "needs a Redis to lose: TestFaults of internal/chaos tells it"},
 	{"device", "needs devices, which are to come"},
 	{"declared in a file", "needs schedules that are applied from a file, which are to come"},
 }
