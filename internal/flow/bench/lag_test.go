@@ -15,8 +15,9 @@ import (
 )
 
 // TestLag measures how late ticks are dispatched by the real program with the
-// offline model: ten thousand heartbeat tasks spread over a minute, and ten
-// thousand at one instant while others stay on time. It asserts nothing about
+// offline model: ten thousand heartbeat tasks spread over a minute, ten thousand at one
+// instant while others stay on time, and three minutes among a hundred thousand
+// schedules of which a hundredth is due each minute. It asserts nothing about
 // time; it prints. Run it with DOGWATCH_MEASURE=1, as `make bench` does.
 func TestLag(t *testing.T) {
 	if os.Getenv("DOGWATCH_MEASURE") == "" {
@@ -26,23 +27,37 @@ func TestLag(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", binary, "../../../cmd/dogwatch").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	for _, c := range []struct{ name, fire string }{
-		{"10,000 spread over a minute", `now() + interval '10 seconds' + (g * 6) * interval '1 millisecond'`},
-		{"10,000 at one instant, and 60 others one a second", `case when g <= 60 then now() + interval '10 seconds' + g * interval '1 second' else now() + interval '10 seconds' end`},
+	const beat = `'{"mode": "heartbeat", "intervalSeconds": 86400, "timezone": "UTC", "overlap": "skip", "missed": "latest"}'`
+	for _, c := range []crowd{
+		{"10,000 spread over a minute", "heartbeat", beat, `now() + interval '10 seconds' + (g * 6) * interval '1 millisecond'`, 10_000, 10_000},
+		{"10,000 at one instant, and 60 others one a second", "heartbeat", beat,
+			`case when g <= 60 then now() + interval '10 seconds' + g * interval '1 second' else now() + interval '10 seconds' end`, 10_000, 10_000},
+		{"100,000 on a grid, 1,000 a minute one after the other", "every",
+			`jsonb_build_object('mode', 'every', 'everySeconds', 6000, 'anchor', f, 'timezone', 'UTC', 'overlap', 'skip', 'missed', 'latest')`,
+			`date_trunc('second', now()) + interval '10 seconds' + g * 60 * interval '1 millisecond'`, 100_000, 3_000},
+		{"100,000 cron schedules, 1,000 at each full minute", "schedule",
+			`jsonb_build_object('mode', 'schedule', 'pattern', to_char(f at time zone 'UTC', 'FMMI FMHH24 * * *'), 'timezone', 'UTC', 'overlap', 'skip', 'missed', 'latest')`,
+			`date_trunc('minute', now() + interval '70 seconds') + (g % 100) * interval '1 minute'`, 100_000, 3_000},
 	} {
-		t.Run(c.name, func(t *testing.T) { lag(t, binary, c.fire) })
+		t.Run(c.name, func(t *testing.T) { lag(t, binary, c) })
 	}
 }
 
-func lag(t *testing.T, binary, fire string) {
-	const n = 10_000
+// crowd is tasks that become due: their automation, the first fire f of the task g,
+// and how many fires are waited for.
+type crowd struct {
+	name, mode, automation, fire string
+	tasks, fires                 int
+}
+
+func lag(t *testing.T, binary string, c crowd) {
 	r := rig.New(t)
 	run(r, fmt.Sprintf(`insert into tasks (id, workspace_id, seq, name, instruction, status, status_reason, assignee_agent_id, created_by_kind,
 		automation, automation_mode, automation_revision, next_planned_at, next_fire_at, labels)
-		select gen_random_uuid(), $1, g, 'Task ' || g, 'Look.', 'scheduled', 'armed', $2, 'person',
-		  '{"mode": "heartbeat", "intervalSeconds": 86400, "timezone": "UTC", "overlap": "skip", "missed": "latest"}', 'heartbeat', 1, f, f,
+		select gen_random_uuid(), $1, g, 'Task ' || g, 'Look.', 'scheduled', 'armed', $2, 'person', (%s)::jsonb, '%s', 1, f, f,
 		  case when g <= 60 then array['early'] else array[]::text[] end
-		from generate_series(1, %d) g, lateral (select %s as f) at`, n, fire), r.Scope().Workspace(), r.Agent.ID)
+		from generate_series(1, %d) g, lateral (select %s as f) at`, c.automation, c.mode, c.tasks, c.fire), r.Scope().Workspace(), r.Agent.ID)
+	n := c.fires
 	data := t.TempDir()
 	cmd := exec.Command(binary, "up", "--listen", "127.0.0.1:0", "--data", data)
 	cmd.Env = append(os.Environ(), "DOGWATCH_DATABASE_URL="+r.URL, "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=")
@@ -65,7 +80,7 @@ func lag(t *testing.T, binary, fire string) {
 	}
 	var first, last time.Time
 	r.Must(r.Store.Pool().QueryRow(t.Context(), `select min(dispatched_at), max(ended_at) from ticks`).Scan(&first, &last))
-	t.Logf("all %d ran: first dispatched to last settled %.1f s, %.0f runs/s", n, last.Sub(first).Seconds(), n/last.Sub(first).Seconds())
+	t.Logf("all %d ran: first dispatched to last settled %.1f s, %.0f runs/s", n, last.Sub(first).Seconds(), float64(n)/last.Sub(first).Seconds())
 	for name, where := range map[string]string{"all": "true", "the first 60 tasks": "'early' = any(t.labels)"} {
 		var p50, p99, worst float64
 		r.Must(r.Store.Pool().QueryRow(context.Background(), `
