@@ -8,6 +8,7 @@ package turn
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
 )
@@ -28,6 +29,14 @@ type State struct {
 	Calls []ToolCall `json:"calls,omitempty"` // to make, in the phase Act
 	Text  string     `json:"text,omitempty"`  // the last text of the agent
 	Empty int        `json:"empty,omitempty"` // empty answers in a row
+	Cuts  int        `json:"cuts,omitempty"`  // answers in a row that the limit of output tokens cut off
+	Final *Final     `json:"final,omitempty"` // the next answer is the last, without tools
+}
+
+// Final is how an operation ends after a last answer that is asked for without tools.
+type Final struct {
+	Reason operation.Reason `json:"reason"`
+	Detail string           `json:"detail"`
 }
 
 // Do is what the engine has to do next.
@@ -51,6 +60,10 @@ type Instruction struct {
 // nothing twice more after being asked again will not begin to.
 const maxEmpty = 3
 
+// maxCuts is how many times in a row an answer is gone on with that was cut off: a
+// report of so many answers is longer than anybody reads.
+const maxCuts = 5
+
 // DetailEmpty refines an error: the model answered nothing.
 const DetailEmpty = "empty_reply"
 
@@ -60,6 +73,9 @@ const DetailEmpty = "empty_reply"
 func Next(s State, used operation.Usage, limits operation.Limits) Instruction {
 	switch s.Phase {
 	case End:
+		if s.Final != nil {
+			return Instruction{Do: DoFinish, Reason: s.Final.Reason, Detail: s.Final.Detail}
+		}
 		return Instruction{Do: DoFinish, Reason: operation.ReasonDone}
 	case Stuck:
 		return Instruction{Do: DoFinish, Reason: operation.ReasonError, Detail: DetailEmpty}
@@ -74,30 +90,63 @@ func Next(s State, used operation.Usage, limits operation.Limits) Instruction {
 
 // AfterReply returns the state after a model answered.
 func (s State) AfterReply(r Reply) State {
-	text := strings.TrimSpace(r.Text)
+	said := s.said(r.Text)
+	whole := strings.TrimSpace(said)
 	switch {
+	case s.Final != nil:
+		return State{Phase: End, Text: whole, Final: s.Final} // whatever it says or asks for
 	case len(r.ToolCalls) > 0:
-		if text == "" {
-			text = s.Text
-		}
-		return State{Phase: Act, Calls: r.ToolCalls, Text: text}
-	case text == "":
+		return State{Phase: Act, Calls: r.ToolCalls, Text: whole}
+	case strings.TrimSpace(r.Text) == "":
 		s.Empty++
 		if s.Empty >= maxEmpty {
 			s.Phase = Stuck
 		}
 		return s
+	case r.Stop == StopLength && s.Cuts < maxCuts:
+		return State{Text: said, Cuts: s.Cuts + 1}
 	}
-	return State{Phase: End, Text: text}
+	return State{Phase: End, Text: whole}
 }
 
-// AfterTools returns the state after the calls were made.
-func (s State) AfterTools() State {
-	return State{Text: s.Text}
+// said is the last text of the agent once it has said more: what was cut off and gone
+// on with is one text. The end of it is left as it is, since it may be gone on with.
+func (s State) said(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return s.Text
+	}
+	if s.Cuts > 0 {
+		text = s.Text + text
+	}
+	return strings.TrimLeftFunc(text, unicode.IsSpace)
 }
 
-// Nudge is what the model is told after an empty answer.
-const Nudge = "Your last answer was empty. Go on with the task: call a tool, or write your report."
+// AfterTools returns the state after the calls were made. final, when not nil, lets
+// the next answer be the last.
+func (s State) AfterTools(final *Final) State {
+	return State{Text: s.Text, Final: final}
+}
+
+// What the model is told where it does not go on by itself.
+const (
+	nudgeEmpty = "Your last answer was empty. Go on with the task: call a tool, or write your report."
+	nudgeCut   = "Your last answer was cut off at the limit of its length. Go on exactly where it ends, without repeating any of it."
+	nudgeFinal = "You have made the same call again and again, and it brings you no further. You can call no more tools. " +
+		"Write your report now: what you did and found, what you could not do, and why."
+)
+
+// Nudge is what the model is told before it is asked in this state, "" for nothing.
+func (s State) Nudge() string {
+	switch {
+	case s.Final != nil:
+		return nudgeFinal
+	case s.Empty > 0:
+		return nudgeEmpty
+	case s.Cuts > 0:
+		return nudgeCut
+	}
+	return ""
+}
 
 // Fit cuts the oldest tool results until the messages take at most budget tokens,
 // so that a long run does not outgrow its model. The last keep messages stay whole.

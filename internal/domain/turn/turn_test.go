@@ -60,7 +60,7 @@ func TestAfterAReply(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	if got := (State{Phase: Act, Calls: calls, Text: "I look.", Empty: 1}).AfterTools(); got.Phase != Think || got.Text != "I look." || got.Calls != nil || got.Empty != 0 {
+	if got := (State{Phase: Act, Calls: calls, Text: "I look.", Empty: 1}).AfterTools(nil); got.Phase != Think || got.Text != "I look." || got.Calls != nil || got.Empty != 0 {
 		t.Errorf("after the tools: %+v", got)
 	}
 }
@@ -103,7 +103,7 @@ func TestEveryOperationEnds(t *testing.T) {
 			case DoFinish:
 				return
 			case DoAct:
-				s = s.AfterTools()
+				s = s.AfterTools(nil)
 			case DoThink:
 				var r Reply
 				switch rapid.SampledFrom([]string{"call", "call", "call", "nothing"}).Draw(t, "reply") {

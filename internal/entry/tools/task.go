@@ -213,6 +213,7 @@ func requestCompletion(ctx context.Context, c call, a struct{ Summary string }) 
 
 var timeTools = []tool{{
 	name:  "current_time",
+	polls: true,
 	about: "The time now, in UTC and in a time zone of your choice.",
 	schema: `{"type": "object", "additionalProperties": false, "properties": {
 		"timezone": {"type": "string", "description": "IANA name like Europe/Berlin"}}}`,

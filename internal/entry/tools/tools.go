@@ -48,7 +48,9 @@ type tool struct {
 	// mutates says that a call changes what others find: it is refused while the
 	// workspace is read-only. What a run says to people, a brief or the wish for a
 	// checkpoint, is no such change: that is how it tells what it would have done.
-	mutates  bool
+	mutates bool
+	// polls says that the answer changes by itself: calling it again is no loop.
+	polls    bool
 	fits     func(task.Task) bool // whether it is of use to an agent that works on the task; nil: always
 	run      func(ctx context.Context, c call, args json.RawMessage) (string, error)
 	compiled *jsonschema.Schema
@@ -134,6 +136,11 @@ func (r *Registry) names(p agent.Profile, on task.Task) []string {
 		out = append(out, s.Name)
 	}
 	return out
+}
+
+// Polls reports whether a tool's answer changes by itself.
+func (r *Registry) Polls(name string) bool {
+	return slices.ContainsFunc(r.tools, func(t tool) bool { return t.name == name && t.polls })
 }
 
 // Mutating returns the names of the tools that change something.

@@ -12,6 +12,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
 	"github.com/dogwatch/dogwatch/internal/domain/budget"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
 )
@@ -33,29 +34,42 @@ func (r run) act(ctx context.Context, began time.Time, calls []turn.ToolCall) er
 		before[m.Position] = m
 	}
 	results := make([]store.Message, len(calls))
+	var final *turn.Final
 	for i, c := range calls {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		row, ok := before[i]
-		if !ok || row.State == "started" {
+		if !ok {
 			row = store.ToolCall{OperationID: r.o.ID, StepSeq: seq, Position: i, CallID: c.ID, Name: c.Name, Arguments: c.Arguments}
-			if row, err = r.make(ctx, profile, row, c, ok); err != nil {
+			if digest, counts := turn.Digest(c); counts && !r.tools.Polls(c.Name) {
+				row.Digest = &digest
+			}
+		}
+		equal, err := r.store.EqualCalls(ctx, r.sc, row)
+		if err != nil {
+			return err
+		}
+		if !ok || row.State == "started" {
+			if row, err = r.make(ctx, profile, row, c, ok, turn.Guard(equal)); err != nil {
 				return err
 			}
+		}
+		if closing := turn.Closing(equal, row.IsError); closing != nil && row.Digest != nil && (final == nil || closing.Reason == operation.ReasonError) {
+			final = closing
 		}
 		results[i] = store.Message{StepSeq: seq, Part: i, Message: turn.Message{
 			Role: turn.Tool, Content: deref(row.Result), ToolCallID: c.ID, IsError: row.IsError,
 		}}
 	}
 	step := store.Step{Seq: seq, Kind: string(turn.DoAct), StartedAt: began}
-	return r.commit(ctx, step, r.s.AfterTools(), results, store.Progress{ToolCalls: len(calls), Cost: new(budget.USD)}, nil)
+	return r.commit(ctx, step, r.s.AfterTools(final), results, store.Progress{ToolCalls: len(calls), Cost: new(budget.USD)}, nil)
 }
 
-// make makes one call: started before, finished after. What the call changes and
-// the note that it was made are one transaction, so a call that is found started
-// was not made.
-func (r run) make(ctx context.Context, p agent.Profile, row store.ToolCall, c turn.ToolCall, started bool) (store.ToolCall, error) {
+// make makes one call, unless the loop guard answers for it: started before, finished
+// after. What the call changes and the note that it was made are one transaction, so
+// a call that is found started was not made.
+func (r run) make(ctx context.Context, p agent.Profile, row store.ToolCall, c turn.ToolCall, started bool, guarded *turn.Guarded) (store.ToolCall, error) {
 	if !started {
 		err := r.store.InTx(ctx, func(tx *store.Tx) error {
 			if err := tx.HoldJob(ctx, r.c); err != nil {
@@ -68,6 +82,12 @@ func (r run) make(ctx context.Context, p agent.Profile, row store.ToolCall, c tu
 		}
 	}
 	killpoint.Hit("tool-started")
+	if guarded != nil {
+		row.Result, row.IsError = &guarded.Result, guarded.IsError
+		return row, r.fenced(ctx, func(tx *store.Tx) error {
+			return tx.FinishToolCall(ctx, r.sc, row, guarded.Result, guarded.IsError)
+		})
+	}
 	at := Site{Scope: r.sc, Operation: r.o, Key: fmt.Sprintf("%s:%d:%d", r.o.ID, row.StepSeq, row.Position)}
 	if r.o.AgentID != nil {
 		at.Agent = access.Actor{Kind: access.Agent, ID: *r.o.AgentID}

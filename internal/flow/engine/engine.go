@@ -48,6 +48,9 @@ type Tools interface {
 	// Call makes a call inside tx. An error with a kind is the model's to read; any
 	// other is ours, and the step is tried again.
 	Call(ctx context.Context, tx *store.Tx, at Site, p agent.Profile, c turn.ToolCall) (string, error)
+	// Polls reports whether a tool's answer changes by itself, so that calling it again
+	// is no loop.
+	Polls(name string) bool
 }
 
 // Deltas hears the text of a model as it streams. It may lose some, and never waits.
@@ -158,7 +161,10 @@ type run struct {
 // finish ends the operation and lets its topic be settled.
 func (r run) finish(ctx context.Context, in turn.Instruction) error {
 	text := ""
-	if in.Reason == operation.ReasonError {
+	switch {
+	case in.Reason == operation.ReasonError && in.Detail == operation.DetailLoop:
+		text = fmt.Sprintf("The agent made the same call %d times, and was stopped.", turn.StopAt)
+	case in.Reason == operation.ReasonError:
 		text = "The model answered nothing, several times in a row."
 	}
 	return r.store.Finish(ctx, r.c, func(ctx context.Context, tx *store.Tx) error {
@@ -210,7 +216,7 @@ func (r run) commit(ctx context.Context, step store.Step, next turn.State, messa
 			return err
 		}
 		killpoint.Hit("step-before-commit")
-		if in := turn.Next(next, operation.Usage{}, operation.Limits{}); in.Do == turn.DoFinish && in.Reason == operation.ReasonDone {
+		if in := turn.Next(next, operation.Usage{}, operation.Limits{}); in.Do == turn.DoFinish && in.Reason == operation.ReasonDone && in.Detail == "" {
 			if _, err := tx.EndOperation(ctx, r.sc, o, in.Reason, in.Detail, ""); err != nil {
 				return err
 			}

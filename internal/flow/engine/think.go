@@ -38,10 +38,13 @@ func (r run) think(ctx context.Context, began time.Time) error {
 		}
 		consumed = comments
 		added = append(added, store.Message{StepSeq: seq, Part: 0, Message: turn.Message{Role: turn.User, Content: text}})
-	} else if r.s.Empty > 0 {
-		added = append(added, store.Message{StepSeq: seq, Part: 0, Message: turn.Message{Role: turn.User, Content: turn.Nudge}})
+	} else if nudge := r.s.Nudge(); nudge != "" {
+		added = append(added, store.Message{StepSeq: seq, Part: 0, Message: turn.Message{Role: turn.User, Content: nudge}})
 	}
-	req := turn.Request{Model: r.o.Model, System: profile.System, Tools: r.tools.Specs(profile, t), Messages: conversation(append(history, added...))}
+	req := turn.Request{Model: r.o.Model, System: profile.System, Messages: conversation(append(history, added...))}
+	if r.s.Final == nil {
+		req.Tools = r.tools.Specs(profile, t)
+	}
 	req.Messages = turn.Fit(req.Messages, r.room(), 6, prompt.Estimate)
 
 	reply, err := r.call(ctx, req, seq)

@@ -4,6 +4,7 @@ package settle
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -81,7 +82,7 @@ func (s *Settler) settle(ctx context.Context, tx *store.Tx, sc access.Scope, t t
 		s.log.Error("a schedule cannot be read; its task is paused when its run ends", "task", t.Identifier, "err", err)
 		spec = nil
 	}
-	text, err := lastText(ctx, tx.Reader, sc, last)
+	text, err := lastText(last)
 	if err != nil {
 		return err
 	}
@@ -215,18 +216,14 @@ func postNext(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, t
 	return tx.PostJobs(ctx, posts...)
 }
 
-// lastText is the last thing that the agent said.
-func lastText(ctx context.Context, r store.Reader, sc access.Scope, o store.Operation) (string, error) {
-	ms, err := r.OperationMessages(ctx, sc, o.ID)
-	if err != nil {
-		return "", err
+// lastText is the last thing that the agent said, as its brain remembers it: what was
+// said in several answers is one text there.
+func lastText(o store.Operation) (string, error) {
+	var s turn.State
+	if err := json.Unmarshal(o.State, &s); err != nil {
+		return "", fmt.Errorf("read the state of an operation: %w", err)
 	}
-	for i := len(ms) - 1; i >= 0; i-- {
-		if ms[i].Role == turn.Assistant && ms[i].Content != "" {
-			return ms[i].Content, nil
-		}
-	}
-	return "", nil
+	return s.Text, nil
 }
 
 // topicCost sums what a topic's operations cost; nil when of one it is not known.

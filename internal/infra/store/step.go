@@ -10,6 +10,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/budget"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
+	"github.com/dogwatch/dogwatch/internal/domain/turn"
 )
 
 // Step is one committed step of an operation.
@@ -68,7 +69,8 @@ type ToolCall struct {
 	ID, WorkspaceID, OperationID string
 	StepSeq, Position            int
 	CallID, Name, Arguments      string
-	State                        string // started, finished, outcome_unknown
+	Digest                       *string // what makes it equal to another; nil: it is not counted
+	State                        string  // started, finished, outcome_unknown
 	Result                       *string
 	IsError                      bool
 	StartedAt                    time.Time
@@ -90,6 +92,23 @@ func (r Reader) ToolCalls(ctx context.Context, sc access.Scope, operationID stri
 		return nil, fmt.Errorf("read tool calls: %w", err)
 	}
 	return out, nil
+}
+
+// EqualCalls counts the calls of an operation that came before one and are equal to
+// it.
+func (r Reader) EqualCalls(ctx context.Context, sc access.Scope, c ToolCall) (turn.Made, error) {
+	var made turn.Made
+	if c.Digest == nil {
+		return made, nil
+	}
+	err := r.db(ctx).Raw(`
+		select count(*) as equal, count(*) filter (where is_error) as failed from tool_calls
+		where workspace_id = ? and operation_id = ? and digest = ? and (step_seq, position) < (?, ?)`,
+		sc.Workspace(), c.OperationID, *c.Digest, c.StepSeq, c.Position).Scan(&made).Error
+	if err != nil {
+		return made, fmt.Errorf("count equal tool calls: %w", err)
+	}
+	return made, nil
 }
 
 // StartToolCall writes down that a call is about to be made.
