@@ -82,6 +82,8 @@ func TestOnlyTextIsTaken(t *testing.T) {
 		{"PATCH", "/tasks/" + task, `{"config":{"concurrencyKey":"\u0000"}}`},
 		{"POST", "/tasks/" + task + "/pause", `{"note":"\u0000"}`},
 		{"POST", "/documents", `{"title":"t","content":"\u0000"}`},
+		{"POST", "/tasks", "{\"instruction\":\"a\xffb\"}"},
+		{"POST", "/tasks", "{\"instruction\":\"x\",\"instructionRich\":{\"a\":\"\xff\"}}"},
 		{"GET", "/tasks/%00", ""}, {"GET", "/tasks/%ff", ""}, {"GET", "/tasks?q=%00", ""}, {"GET", "/tasks?q=%ff", ""},
 		{"GET", "/agents/%00", ""}, {"GET", "/documents?folder=%00&q=%c3", ""},
 	} {
@@ -99,6 +101,27 @@ func TestOnlyTextIsTaken(t *testing.T) {
 		if got := in.viewer.get("/documents/" + d.text("id")).text("content"); got != text {
 			t.Errorf("%q came back as %q", text, got)
 		}
+	}
+}
+
+func TestWhatIsTooLargeToReckonWithIsRefused(t *testing.T) {
+	in := start(t)
+	task := in.operator.newTask()
+	for _, fields := range []string{
+		`"maxTopics":2147483648`, `"maxTopics":9223372036854775807`,
+		`"config":{"budget":{"day":{"minutes":4611686018427387904}}}`, `"config":{"budget":{"operation":{"minutes":307445734561825861}}}`,
+		`"config":{"budget":{"operation":{"tokens":9223372036854775807}}}`, `"config":{"budget":{"operation":{"steps":1099511627776}}}`,
+		`"startAt":"9999-12-31T23:59:59-14:00"`,
+		`"instructionRich":12`, `"instructionRich":[]`,
+		`"instructionRich":{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
+	} {
+		in.operator.post("/tasks", `{"instruction":"x",`+fields+`}`).fails(422, "invalid")
+		in.operator.patch("/tasks/"+task, `{`+fields+`}`).fails(422, "invalid")
+	}
+	made := in.operator.post("/tasks", `{"instruction":"x","instructionRich":{"a":"\ud800"},"maxTopics":1000000000}`).ok(201)
+	in.operator.patch("/tasks/"+task, `{"instructionRich":{"a":"\ud800"}}`).ok(200)
+	if got := made.object()["instructionRich"].(map[string]any)["a"]; got != "\uFFFD" {
+		t.Errorf("half a surrogate pair became %q", got)
 	}
 }
 

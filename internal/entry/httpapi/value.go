@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"time"
 
@@ -19,6 +20,18 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 // MarshalJSON writes t.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(t.UTC().Format(`"` + timeFormat + `"`)), nil
+}
+
+// UnmarshalJSON reads a time that can be written again: an offset may carry the
+// last hours of the year 9999 into one that RFC 3339 has no digits for.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if err := t.Time.UnmarshalJSON(b); err != nil {
+		return err
+	}
+	if y := t.UTC().Year(); y < 0 || y > 9999 {
+		return errors.New("a time lies between the years 0 and 9999 of UTC")
+	}
+	return nil
 }
 
 // Schema says what t is in a body.

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
+	words "github.com/dogwatch/dogwatch/internal/base/text"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
@@ -169,6 +170,9 @@ func arguments(t tool, text string) (json.RawMessage, error) {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		return nil, errs.New(errs.Invalid, "invalid", "The arguments of %s are not JSON (%v). Write one JSON object.", t.name, err)
+	}
+	if words.HoldsNUL(value) {
+		return nil, errs.New(errs.Invalid, "invalid", "The arguments of %s hold the character U+0000, which is no text. Leave it out.", t.name)
 	}
 	if err := t.compiled.Validate(value); err != nil {
 		return nil, errs.New(errs.Invalid, "invalid", "The arguments of %s do not fit: %s", t.name, readable(err))

@@ -62,6 +62,7 @@ func TestArgumentsAreCheckedBeforeAnythingElse(t *testing.T) {
 		"not JSON":            {"list_tasks", `{"status":`, "are not JSON"},
 		"two values":          {"list_tasks", `{} {}`, "are not JSON"},
 		"not an object":       {"list_tasks", `[1]`, "want object"},
+		"a NUL":               {"write_document", `{"title": "a\u0000b", "content": "c"}`, "U+0000"},
 		"a missing argument":  {"read_document", `{}`, "missing property 'id'"},
 		"an unknown argument": {"current_time", `{"zone": "UTC"}`, "'zone' not allowed"},
 		"a wrong type":        {"read_document", `{"id": 7}`, "id: got number, want string"},

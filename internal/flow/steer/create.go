@@ -57,6 +57,12 @@ const (
 	maxDescription = 20_000
 	maxLabels      = 20
 	maxLabel       = 50
+
+	// Larger limits are none, and overflow where they are reckoned with or stored.
+	maxTopics  = 1_000_000_000
+	maxTokens  = 1_000_000_000_000
+	maxMinutes = 366 * 24 * 60
+	maxSteps   = 1_000_000
 )
 
 // CreateTask creates a task, arms it when it has an automation or a time to
@@ -174,6 +180,9 @@ func (s *Steerer) draft(ctx context.Context, tx *store.Tx, c access.Caller, in N
 		}
 		t.AssigneeAgentID = &id
 	}
+	if err := checkRich(&t.InstructionRich); err != nil {
+		return t, err
+	}
 	return t, s.check(ctx, tx, c, &t, now, time.Time{})
 }
 
@@ -213,8 +222,8 @@ func (s *Steerer) check(ctx context.Context, tx *store.Tx, c access.Caller, t *t
 	if err := checkLabels(t.Labels); err != nil {
 		return err
 	}
-	if t.MaxTopics != nil && *t.MaxTopics < 1 {
-		return errs.BadField("body.maxTopics", "invalid", *t.MaxTopics, "maxTopics is at least 1; leave it out for no limit.")
+	if t.MaxTopics != nil && (*t.MaxTopics < 1 || *t.MaxTopics > maxTopics) {
+		return errs.BadField("body.maxTopics", "invalid", *t.MaxTopics, "maxTopics is between 1 and %d; leave it out for no limit.", maxTopics)
 	}
 	if err := s.checkConfig(t.Config); err != nil {
 		return err
@@ -294,6 +303,9 @@ func (s *Steerer) checkConfig(cfg task.Config) error {
 		at := "body.config.budget." + name
 		if a.USD != nil && *a.USD < 0 || a.Tokens < 0 || a.Minutes < 0 || a.Steps < 0 {
 			return errs.BadField(at, "invalid", nil, "A budget is not negative.")
+		}
+		if a.Tokens > maxTokens || a.Minutes > maxMinutes || a.Steps > maxSteps {
+			return errs.BadField(at, "invalid", nil, "A budget has at most %d tokens, %d minutes and %d steps. Leave out what has no limit.", int64(maxTokens), maxMinutes, maxSteps)
 		}
 		model := cfg.Model
 		if model == "" {

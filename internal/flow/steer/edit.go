@@ -98,7 +98,12 @@ func (s *Steerer) apply(ctx context.Context, tx *store.Tx, c access.Caller, t *t
 	set(&t.Name, p.Name)
 	set(&t.Description, p.Description)
 	set(&t.Instruction, p.Instruction)
-	set(&t.InstructionRich, p.InstructionRich)
+	if p.InstructionRich != nil {
+		t.InstructionRich = *p.InstructionRich
+		if err := checkRich(&t.InstructionRich); err != nil {
+			return err
+		}
+	}
 	set(&t.Priority, p.Priority)
 	set(&t.Labels, p.Labels)
 	set(&t.AssigneeUserID, p.AssigneeUser)

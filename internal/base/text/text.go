@@ -1,0 +1,26 @@
+// Package text knows what is no text although JSON has a spelling for it.
+package text
+
+import "strings"
+
+// HoldsNUL reports whether a decoded JSON value holds the character U+0000, in a
+// string or a key. Postgres keeps none.
+func HoldsNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.ContainsRune(v, 0)
+	case []any:
+		for _, item := range v {
+			if HoldsNUL(item) {
+				return true
+			}
+		}
+	case map[string]any:
+		for k, item := range v {
+			if strings.ContainsRune(k, 0) || HoldsNUL(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
