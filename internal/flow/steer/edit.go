@@ -35,7 +35,13 @@ type TaskPatch struct {
 // transaction, and what was planned under the old schedule is void. version is the
 // one that was read; nil for whatever it is now.
 func (s *Steerer) EditTask(ctx context.Context, c access.Caller, ref string, version *int64, p TaskPatch) (task.Task, error) {
-	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error { return s.edit(ctx, tx, c, t, version, p) })
+	return s.live(ctx, c, ref, func(tx *store.Tx, t task.Task) error { return s.edit(ctx, tx, c, t, version, p) },
+		func(tx *store.Tx) error {
+			if p.Parent == nil || *p.Parent == nil {
+				return nil
+			}
+			return tx.LockGraph(ctx, c.Scope) // or two that are put below each other at once make a cycle
+		})
 }
 
 func (s *Steerer) edit(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, version *int64, p TaskPatch) error {

@@ -42,14 +42,20 @@ func New(s *store.Store, l Launcher, m Models, minHeartbeat time.Duration) *Stee
 }
 
 // onTask runs f under the lock of a task that is named by id or identifier, and
-// returns the task as it is afterwards.
-func (s *Steerer) onTask(ctx context.Context, c access.Caller, ref string, f func(tx *store.Tx, t task.Task) error) (task.Task, error) {
+// returns the task as it is afterwards. before takes the locks that come before a
+// task's.
+func (s *Steerer) onTask(ctx context.Context, c access.Caller, ref string, f func(tx *store.Tx, t task.Task) error, before ...func(tx *store.Tx) error) (task.Task, error) {
 	taskID, err := s.store.TaskID(ctx, c.Scope, ref)
 	if err != nil {
 		return task.Task{}, err
 	}
 	var out task.Task
 	err = s.store.InTx(ctx, func(tx *store.Tx) error {
+		for _, lock := range before {
+			if err := lock(tx); err != nil {
+				return err
+			}
+		}
 		t, err := tx.LockTask(ctx, c.Scope, taskID)
 		if err != nil {
 			return err
@@ -64,13 +70,13 @@ func (s *Steerer) onTask(ctx context.Context, c access.Caller, ref string, f fun
 }
 
 // live is onTask for a task that is not deleted.
-func (s *Steerer) live(ctx context.Context, c access.Caller, ref string, f func(tx *store.Tx, t task.Task) error) (task.Task, error) {
+func (s *Steerer) live(ctx context.Context, c access.Caller, ref string, f func(tx *store.Tx, t task.Task) error, before ...func(tx *store.Tx) error) (task.Task, error) {
 	return s.onTask(ctx, c, ref, func(tx *store.Tx, t task.Task) error {
 		if t.DeletedAt != nil {
 			return errs.New(errs.NotFound, "not_found", "%s was deleted.", t.Identifier)
 		}
 		return f(tx, t)
-	})
+	}, before...)
 }
 
 // move carries out a move of a task by a caller.

@@ -18,8 +18,8 @@ type Dependency struct {
 	Status             task.Status
 }
 
-// LockGraph holds the workspace's graph, so that two edges that are each fine
-// cannot make a cycle together. It is taken before any task.
+// LockGraph holds the workspace's graph, of what waits for and of what is part of
+// what, so that two edges that are each fine cannot make a cycle together. It is taken before any task.
 func (tx *Tx) LockGraph(ctx context.Context, sc access.Scope) error {
 	_, err := tx.exec(ctx, `select pg_advisory_xact_lock(hashtextextended('graph:' || ?, 0))`, sc.Workspace())
 	if err != nil {
