@@ -12,7 +12,7 @@ import (
 type Status string
 
 const (
-	Idle                Status = "idle"    // written down, no step yet
+	Idle                Status = "idle"    // written down, no step has begun yet
 	Running             Status = "running" // exactly one open step job
 	WaitingForHuman     Status = "waiting_for_human"
 	WaitingForAsyncTool Status = "waiting_for_async_tool"
@@ -83,7 +83,7 @@ type Limits struct {
 	Steps   int         `json:"steps,omitempty"`
 	Tokens  int64       `json:"tokens,omitempty"`
 	USD     *budget.USD `json:"usd,omitempty"`
-	Seconds int         `json:"seconds,omitempty"` // wall clock from the first step
+	Seconds int         `json:"seconds,omitempty"` // wall clock from the beginning of the first step
 	// SilenceSeconds is how long it may go without a committed step; none by default.
 	SilenceSeconds int `json:"silenceSeconds,omitempty"`
 }

@@ -94,6 +94,15 @@ func (e *Engine) Step(ctx context.Context, c job.Claim) error {
 	if !o.Status.Working() {
 		return nil // stopped meanwhile: who stopped it has posted what follows
 	}
+	if o.Status == operation.Idle {
+		err := e.store.InTx(ctx, func(tx *store.Tx) (err error) {
+			o, err = tx.BeginOperation(ctx, sc, c)
+			return err
+		})
+		if err != nil || !o.Status.Working() {
+			return err
+		}
+	}
 	var s turn.State
 	if err := json.Unmarshal(o.State, &s); err != nil {
 		return job.Permanent(fmt.Errorf("read the state of an operation: %w", err))

@@ -226,6 +226,26 @@ func TestTheHouseKnowsARunThatWaitsForItsNextTry(t *testing.T) {
 	}
 }
 
+func TestTheTimeOfARunCountsFromItsFirstModelCallOn(t *testing.T) {
+	s := begin(t)
+	asked := 0
+	s.Model.Reply = func(r turn.Request) (turn.Reply, error) {
+		if r.Output != nil {
+			return rig.Plain(r)
+		}
+		asked++
+		s.sql(`update operations set started_at = started_at - interval '2 minutes'`) // so long it is silent
+		return turn.Reply{}, &turn.ModelError{Class: turn.ErrSilence, Msg: "nothing was heard"}
+	}
+	tk := s.create(steer.NewTask{Instruction: "Work.", Config: task.Config{Budget: task.Budget{Operation: task.Allowance{Minutes: 1}}}})
+	s.run(tk.ID)
+	s.Drain()
+	tp := s.topics(tk.ID)[0]
+	if o := s.operations(tp.ID)[0]; tp.Status != topic.Timeout || o.Detail != operation.DetailTimeLimit || asked != 1 {
+		t.Errorf("the topic is %s, its operation %s(%s); the model was asked %d times", tp.Status, o.Reason, o.Detail, asked)
+	}
+}
+
 // gets lets every run leave a handoff.
 func (s story) gets(summary, findings, next, unfinished func() string) {
 	s.Model.Reply = func(r turn.Request) (turn.Reply, error) {

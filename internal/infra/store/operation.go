@@ -10,6 +10,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/budget"
+	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
 )
 
@@ -213,6 +214,26 @@ func (r Reader) StalledOperations(ctx context.Context, limit int) ([]Operation, 
 		out[i] = row.operation()
 	}
 	return out, nil
+}
+
+// BeginOperation notes that the first step of an operation begins: its clock runs
+// from before the first model call, not from the first answer. The job c does it.
+func (tx *Tx) BeginOperation(ctx context.Context, sc access.Scope, c job.Claim) (Operation, error) {
+	o, err := tx.LockOperation(ctx, sc, c.IDs.Operation)
+	if err != nil || o.Status != operation.Idle {
+		return o, err
+	}
+	if err := tx.HoldJob(ctx, c); err != nil {
+		return o, err
+	}
+	_, err = tx.exec(ctx, `update operations set status = 'running', started_at = clock_timestamp() where workspace_id = ? and id = ?`, sc.Workspace(), o.ID)
+	if err != nil {
+		return o, fmt.Errorf("begin an operation: %w", err)
+	}
+	if err := tx.Emit(ctx, sc, operationEvent(o.ID, o.TaskID, o.TopicID, operation.Running)); err != nil {
+		return o, err
+	}
+	return tx.Operation(ctx, sc, o.ID)
 }
 
 // Progress is what a step changes on its operation.
