@@ -166,10 +166,16 @@ func migrate(ctx context.Context, cfg config.Config, role Role, url string, log 
 
 // WithDatabase calls f with the address of the database, for commands that work
 // on it beside the API: the configured one, that of the instance that runs on
-// the data directory, or the embedded one, started for as long as f takes.
+// the data directory, or the embedded one that is there, started for as long as
+// f takes.
 func WithDatabase(ctx context.Context, cfg config.Config, log *slog.Logger, f func(ctx context.Context, url string) error) error {
 	if cfg.DatabaseURL != "" {
 		return f(ctx, cfg.DatabaseURL)
+	}
+	dir := filepath.Join(cfg.Data, postgresDir)
+	if !embedded.HasPostgres(dir) { // a wrong --data is more likely than the wish for an empty database in it
+		return &embedded.StartError{Dependency: "postgres", Problem: "there is no database of an instance in " + cfg.Data,
+			Try: "--data or DOGWATCH_DATA for another directory, or `dogwatch up`, which makes one"}
 	}
 	release, err := embedded.LockDir(cfg.Data)
 	var occupied *embedded.InUseError
@@ -184,7 +190,7 @@ func WithDatabase(ctx context.Context, cfg config.Config, log *slog.Logger, f fu
 		return err
 	}
 	defer func() { _ = release() }()
-	pg, err := embedded.StartPostgres(ctx, filepath.Join(cfg.Data, postgresDir), log)
+	pg, err := embedded.StartPostgres(ctx, dir, log)
 	if err != nil {
 		return err
 	}

@@ -438,6 +438,7 @@ func TestWhatCannotBeReachedOrUsed(t *testing.T) {
 		{"port", []string{"DOGWATCH_LISTEN=192.0.2.1:80"}, []string{"up"}, 1, "--listen"},
 		{"nothing configured", nil, []string{"server"}, 2, "DOGWATCH_REDIS_URL"},
 		{"configuration", []string{"DOGWATCH_DRAIN=soon"}, []string{"up"}, 2, `DOGWATCH_DRAIN: "soon"`},
+		{"another directory", nil, []string{"admin", "link"}, 3, "--data"},
 		{"no admin yet", []string{"DOGWATCH_DATABASE_URL=" + url}, []string{"admin", "reset"}, 1, "dogwatch up"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

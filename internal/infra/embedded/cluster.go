@@ -93,6 +93,12 @@ func OpenCluster(ctx context.Context, cfg ClusterConfig) (_ *Cluster, err error)
 	return c, nil
 }
 
+// HasPostgres reports whether dir is that of a Postgres that was started before.
+func HasPostgres(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "data", "PG_VERSION"))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // dataMajor reads which major version wrote a data directory, 0 for none yet.
 func dataMajor(data string) (int, error) {
 	b, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
