@@ -176,7 +176,7 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 	once := tick.Origin == topic.Once || t.StartAt != nil && !t.StartAt.After(now) && t.Status != task.Scheduled
 	err = inOrder(
 		func() error {
-			return tx.CreateTopic(ctx, sc, topic.Topic{
+			return tx.OpenTopic(ctx, sc, topic.Topic{
 				ID: topicID, TaskID: t.ID, TickID: tick.ID, Seq: t.TotalTopics + 1, Origin: tick.Origin,
 				Title: handoff.Cut(title, 100), ContinuesTopicID: tick.ContinuesTopicID,
 			})
@@ -188,7 +188,6 @@ func (l *Launcher) open(ctx context.Context, tx *store.Tx, sc access.Scope, t ta
 				Limits: limitsOf(t).Or(ag.Profile.Limits).Or(l.limits),
 			})
 		},
-		func() error { return tx.DispatchTick(ctx, sc, tick.ID, topicID) },
 		func() error {
 			return tx.LaunchTask(ctx, sc, m, store.TaskRun{
 				TopicID: topicID, AgentID: ag.ID, Scheduled: tick.Origin.Planned(), Once: once,

@@ -64,7 +64,7 @@ func resume(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, not
 	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseFuse, brief.CauseNoProgress, brief.CauseCheckpoint, brief.CauseBudget}); err != nil {
 		return err
 	}
-	open, err := tx.OpenTopic(ctx, c.Scope, t.ID)
+	open, err := tx.RunningTopic(ctx, c.Scope, t.ID)
 	if err != nil {
 		return err
 	}

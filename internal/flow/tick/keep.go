@@ -72,7 +72,7 @@ func (s *Sweeper) recover(ctx context.Context, a store.Adrift) error {
 		if err != nil || t.DeletedAt != nil {
 			return err
 		}
-		open, err := tx.OpenTopic(ctx, sc, t.ID)
+		open, err := tx.RunningTopic(ctx, sc, t.ID)
 		if err != nil || open != nil {
 			return err
 		}

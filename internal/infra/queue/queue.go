@@ -249,7 +249,7 @@ const aheadOfShort = 4
 // good. Ticks are late when the relay finds one that has waited for tooLate, and are
 // taken for late a while longer.
 const (
-	giveWay  = 32 // the part: one slot of so many, at least one
+	giveWay  = 64 // the part: one slot of so many, at least one
 	tooLate  = 200 * time.Millisecond
 	crowdFor = 500 * time.Millisecond
 )

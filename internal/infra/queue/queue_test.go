@@ -208,7 +208,7 @@ func TestOtherWorkGivesWayToTicksThatAreLate(t *testing.T) {
 	})
 	until(t, "the whole allowance all the same", allowed(32, 64, 2))
 	rows.look(func() { rows.due = append(rows.due, job.Sent{ID: 2, Queue: job.Fast, Late: time.Second}) })
-	until(t, "a small allowance", allowed(1, 2, 1))
+	until(t, "a small allowance", allowed(1, 1, 1))
 	until(t, "the whole allowance again", allowed(32, 64, 2))
 }
 

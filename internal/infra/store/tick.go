@@ -228,12 +228,6 @@ func (r Reader) oneTick(ctx context.Context, where string, args ...any) (*Tick, 
 	return &ts[0], nil
 }
 
-// DispatchTick notes that a tick opened a topic.
-func (tx *Tx) DispatchTick(ctx context.Context, sc access.Scope, tickID, topicID string) error {
-	return tx.moveTick(ctx, sc, tickID, topic.TickDispatched, "", []topic.TickState{topic.TickPending, topic.TickQueued},
-		`state = 'dispatched', topic_id = ?, dispatched_at = clock_timestamp(), reason = null`, topicID)
-}
-
 // QueueTick lets a tick wait until what stands against it has passed.
 func (tx *Tx) QueueTick(ctx context.Context, sc access.Scope, tickID string, why task.Reason) error {
 	return tx.moveTick(ctx, sc, tickID, topic.TickQueued, why, []topic.TickState{topic.TickPending}, `state = 'queued', reason = ?`, why)
@@ -266,7 +260,11 @@ func (tx *Tx) moveTick(ctx context.Context, sc access.Scope, tickID string, to t
 		return errs.New(errs.Conflict, "conflict", "The tick was handled meanwhile.")
 	}
 	tx.countTicks(to, string(why), 1)
-	return tx.Emit(ctx, sc, Event{Type: "tick.changed", SubjectKind: "tick", SubjectID: tickID})
+	return tx.Emit(ctx, sc, tickEvent(tickID))
+}
+
+func tickEvent(tickID string) Event {
+	return Event{Type: "tick.changed", SubjectKind: "tick", SubjectID: tickID}
 }
 
 // CancelOpenTicks voids what is planned or queued for a task: an edit, a pause

@@ -60,8 +60,8 @@ func (r Reader) Topic(ctx context.Context, sc access.Scope, topicID string) (top
 	return row.topic(), found(err, "topic", topicID)
 }
 
-// OpenTopic returns the task's open run, if one is open.
-func (r Reader) OpenTopic(ctx context.Context, sc access.Scope, taskID string) (*topic.Topic, error) {
+// RunningTopic returns the task's open run, if one is open.
+func (r Reader) RunningTopic(ctx context.Context, sc access.Scope, taskID string) (*topic.Topic, error) {
 	var rows []topicRow
 	err := r.db(ctx).Where("workspace_id = ? and task_id = ? and status = 'running'", sc.Workspace(), taskID).Limit(1).Find(&rows).Error
 	if err != nil {
@@ -117,23 +117,27 @@ func (r Reader) LastHandoffs(ctx context.Context, sc access.Scope, taskID, witho
 	return out, nil
 }
 
-// CreateTopic opens a topic for a tick.
-func (tx *Tx) CreateTopic(ctx context.Context, sc access.Scope, t topic.Topic) error {
-	now, err := tx.Now(ctx)
+// OpenTopic opens a topic for a tick that is handled by it, in one statement. The
+// tick must still wait.
+func (tx *Tx) OpenTopic(ctx context.Context, sc access.Scope, t topic.Topic) error {
+	n, err := tx.exec(ctx, `
+		with opened as (
+		  insert into topics (id, workspace_id, task_id, tick_id, seq, origin, status, title, continues_topic_id, started_at)
+		  values (?, ?, ?, ?, ?, ?, 'running', ?, ?, clock_timestamp()) returning id, workspace_id, tick_id)
+		update ticks k set state = 'dispatched', topic_id = opened.id, dispatched_at = clock_timestamp(), reason = null
+		from opened where k.workspace_id = opened.workspace_id and k.id = opened.tick_id and k.state in ('pending', 'queued')`,
+		t.ID, sc.Workspace(), t.TaskID, t.TickID, t.Seq, t.Origin, t.Title, t.ContinuesTopicID)
+	if violates(err, "topics_one_open") {
+		return errs.New(errs.Conflict, "in_flight", "A run of the task is open.")
+	}
 	if err != nil {
-		return err
-	}
-	row := topicRow{
-		ID: t.ID, WorkspaceID: sc.Workspace(), TaskID: t.TaskID, TickID: t.TickID, Seq: t.Seq, Origin: t.Origin,
-		Status: topic.Running, Title: t.Title, ContinuesTopicID: t.ContinuesTopicID, StartedAt: now,
-	}
-	if err := tx.db(ctx).Create(&row).Error; err != nil {
-		if violates(err, "topics_one_open") {
-			return errs.New(errs.Conflict, "in_flight", "A run of the task is open.")
-		}
 		return fmt.Errorf("open a topic: %w", err)
 	}
-	return tx.Emit(ctx, sc, topicEvent("topic.opened", t.ID, t.TaskID, topic.Running))
+	if n == 0 {
+		return errs.New(errs.Conflict, "conflict", "The tick was handled meanwhile.")
+	}
+	tx.countTicks(topic.TickDispatched, "", 1)
+	return tx.Emit(ctx, sc, topicEvent("topic.opened", t.ID, t.TaskID, topic.Running), tickEvent(t.TickID))
 }
 
 // TopicEnd is what the end of a topic writes.
