@@ -63,7 +63,7 @@ func (p *program) taskBackfill() *cobra.Command {
 			if plan.Planned == 0 {
 				p.printf("nothing to make up for")
 			} else {
-				p.printf("✓ %s, from %s to %s, one at a time", plural(plan.Planned, "run"), p.when(plan.First), p.when(plan.Last))
+				p.printf("✓ %s, from %s to %s, one at a time", plural(plan.Planned, "run"), p.stamp(plan.First), p.stamp(plan.Last))
 			}
 			if plan.SkippedAlreadyRan > 0 {
 				p.printf(" · %d ran already", plan.SkippedAlreadyRan)

@@ -23,7 +23,12 @@ type bulk struct {
 
 func (p *program) taskBulk() *cobra.Command {
 	undo := &cobra.Command{
-		Use: "undo ORDER", Short: "Take an order back, but for tasks that somebody moved since", Args: cobra.ExactArgs(1),
+		Use: "undo ORDER", Short: "Take an order back, but for tasks that somebody moved since", Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name the order; each order for many tasks prints the id that takes it back")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.bulkOrder(cmd, "/tasks/bulk/"+url.PathEscape(args[0])+"/undo", nil)
 		},

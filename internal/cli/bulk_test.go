@@ -20,6 +20,7 @@ func TestManyTasksAtOnce(t *testing.T) {
 	}
 	cli(t, "", nil, "task", "bulk", "pause").check(t, 2, "say which tasks")
 	cli(t, "", nil, "task", "bulk", "pause", "T-1", "--all").check(t, 2, "but not both")
+	cli(t, "", nil, "task", "bulk", "undo").check(t, 2, "name the order")
 	cli(t, "", map[string][]string{"POST /tasks/bulk/0198/undo": {`{"action":"undo","matched":2,"changed":2,"skipped":[]}`}}, "task", "bulk", "undo", "0198").
 		check(t, 0, "✓ undo: 2 of 2 tasks changed")
 }

@@ -114,6 +114,18 @@ func TestTaskCreateSaysWhenItRunsNext(t *testing.T) {
 	}
 }
 
+// A time is told in the zone in which it was given.
+func TestTaskCreateOnceSaysWhenInItsZone(t *testing.T) {
+	once := `201 {"identifier":"T-3","name":"Once","status":"scheduled","nextRunAt":"2027-07-01T05:00:00.000Z"}`
+	cli(t, "", map[string][]string{"POST /tasks": {once}}, "task", "create", "Do it", "--at", "2027-07-01 07:00", "--zone", "Europe/Berlin").
+		check(t, 0, "1 Jul 2027 07:00 CEST")
+}
+
+func TestTaskCreateSaysThatItWasNotStarted(t *testing.T) {
+	cli(t, "", map[string][]string{"POST /tasks": {backlog}}, "task", "create", "Do it", "--start").
+		check(t, 0, "was not started; dogwatch why T-3")
+}
+
 // What each flag means in the API's words.
 func TestTaskCreateFlags(t *testing.T) {
 	for _, tt := range []struct {
@@ -222,13 +234,17 @@ func TestTaskBackfill(t *testing.T) {
 	const path = "POST /tasks/T-1/backfill"
 	r := cli(t, "", map[string][]string{path: {`202 {"planned":2,"skippedAlreadyRan":3,"skippedRefused":1,"first":"2026-03-01T06:00:00.000Z","last":"2026-03-02T06:00:00.000Z","more":true}`}},
 		"task", "backfill", "T-1", "--from", "2026-03-01 07:00", "--to", "2026-03-02T09:00:00Z", "--zone", "Europe/Berlin", "--max", "2", "--all")
-	r.check(t, 0, "✓ 2 runs, from ", "3 ran already", "1 are refused by the schedule", "--max")
+	r.check(t, 0, "✓ 2 runs, from 2026-03-01 06:00 UTC to 2026-03-02 06:00 UTC", "3 ran already", "1 are refused by the schedule", "--max")
 	if r.asked[0] != path+` {"from":"2026-03-01T06:00:00Z","max":2,"onlyMissing":false,"to":"2026-03-02T09:00:00Z"}` {
 		t.Errorf("asked %q", r.asked)
 	}
 	cli(t, "", map[string][]string{path: {`202 {"planned":0}`}}, "task", "backfill", "T-1", "--from", "2026-03-01T06:00:00Z").
 		check(t, 0, "nothing to make up for")
 	cli(t, "", map[string][]string{"DELETE /tasks/T-1/backfill": {`204 `}}, "task", "backfill", "T-1", "--cancel").check(t, 0, "the rest is let go")
+	r = cli(t, "", map[string][]string{path: {`202 {"planned":0}`}}, "task", "backfill", "T-1", "--from", "2026-03-01", "--zone", "Europe/Berlin")
+	if r.asked[0] != path+` {"from":"2026-02-28T23:00:00Z"}` {
+		t.Errorf("a date is its midnight: asked %q", r.asked)
+	}
 	cli(t, "", nil, "task", "backfill", "T-1").check(t, 2, "--from is missing")
 	cli(t, "", nil, "task", "backfill", "T-1", "--from", "yesterday").check(t, 2, `--from "yesterday" is not a time`)
 }

@@ -104,6 +104,14 @@ func (p *program) when(t *time.Time) string {
 	}
 }
 
+// stamp writes a time with its date and zone, for what lies far back or spans days.
+func (p *program) stamp(t *time.Time) string {
+	if t == nil {
+		return "–"
+	}
+	return t.In(p.zone).Format("2006-01-02 15:04 MST")
+}
+
 // moment is the time of day, for lines that arrive while one looks.
 func (p *program) moment(t time.Time) string { return t.In(p.zone).Format("15:04:05") }
 

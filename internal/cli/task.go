@@ -431,6 +431,8 @@ func (p *program) why() *cobra.Command {
 			p.printf("→ %s", cmp.Or(oneLine(w.Outcome), "nothing is planned"))
 			if w.NextRunAt != nil {
 				p.printf(" · next %s", p.when(w.NextRunAt))
+			} else if w.Outcome == "run" {
+				p.printf(" · nothing is planned; dogwatch task run %s starts it", args[0])
 			}
 			if w.NextRunWhy != "" {
 				p.printf(" · %s", oneLine(w.NextRunWhy))

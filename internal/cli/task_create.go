@@ -223,12 +223,12 @@ func parseMoment(flag, v, zone string, local *time.Location) (time.Time, error) 
 			return time.Time{}, usagef("--zone %q is not a time zone; allowed are names such as Europe/Berlin", zone)
 		}
 	}
-	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
+	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02 15:04:05", time.DateOnly} {
 		if t, err := time.Parse(layout, v); err == nil {
 			return schedule.OnWall(t, in), nil
 		}
 	}
-	return time.Time{}, usagef(`%s %q is not a time; allowed are "2026-05-01 07:00" and RFC 3339`, flag, v)
+	return time.Time{}, usagef(`%s %q is not a time; allowed are "2026-05-01 07:00", a date for its midnight, and RFC 3339`, flag, v)
 }
 
 // localZone is the name of this host's zone, as far as the host says it.
@@ -279,8 +279,10 @@ func (p *program) createTask(cmd *cobra.Command, c *client.Client, n newTask, bo
 		p.printf(" · %s", next)
 	case t.Status == "running":
 		p.printf(" · running")
-	case t.NextRunAt != nil:
-		p.printf(" · next %s", p.when(t.NextRunAt))
+	case t.NextRunAt != nil: // in the zone that was asked for
+		p.printf(" · %s", p.fires(&automation{Timezone: n.zone, NextFires: []fire{{At: *t.NextRunAt}}}, 1))
+	case n.start: // the task is there, but its start was refused
+		p.printf(" · %s and was not started; dogwatch why %s says what is in the way", t.Status, t.Identifier)
 	default:
 		p.printf(" · waits in the %s; start it: dogwatch task run %s", t.Status, t.Identifier)
 	}

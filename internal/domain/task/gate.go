@@ -25,6 +25,7 @@ type Facts struct {
 	Quiet      string
 	QuietUntil *time.Time
 
+	PauseNote       string // why the task is paused
 	WorkspacePaused bool
 	WorkspaceNote   string // why it is paused
 	Maintenance     bool
@@ -77,7 +78,7 @@ var checks = []check{
 		return when(a != nil && a.Mode == schedule.Schedule && a.Pattern == "", "The schedule has no pattern.")
 	}},
 	{IsPaused, false, false, func(f Facts) string {
-		return when(f.Task.Status == Paused, "The task is paused (%s).", f.Task.StatusReason)
+		return when(f.Task.Status == Paused, "The task is paused (%s)%s", f.Task.StatusReason, noted(f.PauseNote))
 	}},
 	{WorkspacePaused, false, true, func(f Facts) string {
 		return when(f.WorkspacePaused, "The workspace is paused%s", noted(f.WorkspaceNote))

@@ -475,3 +475,15 @@ func TestWhatBecomesOfTicksIsCounted(t *testing.T) {
 		t.Errorf("counted %v\nwant %v", got, want)
 	}
 }
+
+func TestWhySaysWhatThePersonNotedWhoPausedTheTask(t *testing.T) {
+	s := begin(t)
+	tk := s.create(steer.NewTask{Instruction: "Work.", Automation: everyTenMinutes()})
+	_, err := s.Steer.PauseTask(s.Context(), s.Caller, tk.ID, false, "holiday week")
+	s.Must(err)
+	why, err := s.Launch.Why(s.Context(), s.Caller, tk.ID)
+	s.Must(err)
+	if why.Verdict.Reason != task.IsPaused || why.Verdict.Detail != "The task is paused (person): holiday week" {
+		t.Errorf("why: %+v", why.Verdict)
+	}
+}

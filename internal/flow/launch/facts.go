@@ -27,6 +27,15 @@ func (l *Launcher) gather(ctx context.Context, r store.Reader, sc access.Scope, 
 	if err != nil {
 		return f, agent.Agent{}, err
 	}
+	if t.Status == task.Paused { // its last move says why
+		moves, _, err := r.Moves(ctx, sc, t.ID, store.Page{Limit: 1})
+		if err != nil {
+			return f, agent.Agent{}, err
+		}
+		if len(moves) > 0 {
+			f.PauseNote = deref(moves[0].Note)
+		}
+	}
 	f.WorkspacePaused, f.WorkspaceNote = around.PausedAt != nil, deref(around.PauseNote)
 	f.Maintenance, f.MaintenanceNote = around.MaintenanceAt != nil, deref(around.MaintenanceNote)
 	f.OpenTopicSeq, f.OpenSince, f.OpenRetryAt = around.OpenSeq, around.OpenSince, around.OpenRetryAt
