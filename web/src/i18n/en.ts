@@ -251,6 +251,7 @@ export const en = {
     whyRun: 'At its next time it would run.',
     whyRefused: 'At its next time it would not run',
     whyIdle: 'Nothing is planned. It runs when somebody starts it.',
+    whyPaused: 'Nothing is planned while it is paused. Its times are planned again when somebody resumes it.',
     checksTitle: 'What is asked before each run, in this order',
     checkOk: 'passes',
     checkNo: 'refuses',

@@ -139,7 +139,7 @@ export const planningEn = {
     chosen: (count: number) => `${n(count, 'task', 'tasks')} chosen`,
     matching: 'All that match are chosen',
     all: 'Choose all that match',
-    clear: 'Let go',
+    clear: 'Clear',
     title: {
       pause: (count: number | undefined) => (count === undefined ? 'Pause all that match?' : `Pause ${n(count, 'task', 'tasks')}?`),
       resume: (count: number | undefined) => (count === undefined ? 'Resume all that match?' : `Resume ${n(count, 'task', 'tasks')}?`),
@@ -185,7 +185,7 @@ export const planningEn = {
     repeats: (count: number, brake: number, pause: number) => `${n(count, 'run', 'runs')} in a row left the handoff of the run before. From ${brake} on a heartbeat waits longer, at ${pause} the task is paused.`,
     cadence: 'Cadence',
     effective: (every: string, over: number) => `every ${every} on average of ${n(over, 'run', 'runs')}`,
-    configured: (every: string) => `planned every ${every}`,
+    configured: (every: string, mean: boolean) => `planned every ${every}${mean ? ' on average' : ''}`,
     slower: 'less often than planned',
     executions: 'Scheduled runs',
     executionsOf: (done: number, most: number) => `${done.toLocaleString('en')} of ${most.toLocaleString('en')}`,

@@ -186,7 +186,7 @@ export const planningZhCN: Planning = {
     repeats: (count, brake, pause) => `连续 ${n(count, '次运行')}留下了与上次相同的交接。从 ${brake} 次起心跳会等待更久，到 ${pause} 次任务会暂停。`,
     cadence: '节奏',
     effective: (every, over) => `最近 ${n(over, '次运行')}平均每 ${every}`,
-    configured: (every) => `计划每 ${every}`,
+    configured: (every, mean) => `计划${mean ? '平均' : ''}每 ${every}`,
     slower: '少于计划',
     executions: '计划运行',
     executionsOf: (done, most) => `${done.toLocaleString('zh-CN')} / ${most.toLocaleString('zh-CN')}`,

@@ -250,6 +250,7 @@ export const zhCN: Dict = {
     whyRun: '到下次时间它会运行。',
     whyRefused: '到下次时间它不会运行',
     whyIdle: '没有计划。有人启动时才运行。',
+    whyPaused: '暂停期间没有计划。有人恢复后会重新计划。',
     checksTitle: '每次运行前依次检查',
     checkOk: '通过',
     checkNo: '拒绝',

@@ -53,7 +53,7 @@ export function CronJobForm({ agent, job, onClose }: { agent: string; job?: Cron
         <Field label={p.cron.work} hint={p.cron.kindHints[draft.kind]} error={wrong === 'work' ? t.form.instructionNeeded : (problem?.field('prompt') ?? problem?.field('template'))}>{(w) => <TextArea {...w} rows={3} autoFocus maxLength={100_000} value={draft.work} onChange={(e) => set({ work: e.target.value })} />}</Field>
         <Field label={t.form.name} optional error={problem?.field('name')}>{(w) => <Input {...w} maxLength={200} placeholder={t.form.namePlaceholder} value={draft.name} onChange={(e) => set({ name: e.target.value })} />}</Field>
         <Sentence pattern={draft.pattern} zone={draft.zone} saved={preview.data?.automation.pattern} onChange={set} />
-        {problem?.field('pattern') || problem?.field('timezone') ? <FieldError>{problem.field('pattern') ?? problem.field('timezone')}</FieldError> : preview.error ? <FieldError>{asProblem(preview.error).fields[0]?.message ?? asProblem(preview.error).detail}</FieldError> : preview.data && <p>{p.sentence.next} {preview.data.items.map((fire) => <span key={fire.at}><When at={fire.at} zone={planned.timezone} />{' '}</span>)}</p>}
+        {problem?.field('pattern') || problem?.field('timezone') ? <FieldError>{problem.field('pattern') ?? problem.field('timezone')}</FieldError> : preview.error ? <FieldError>{asProblem(preview.error).fields[0]?.message ?? asProblem(preview.error).detail}</FieldError> : preview.data && <p>{p.sentence.next} {preview.data.items.map((fire, i) => <span key={fire.at}>{i > 0 && ' · '}<When at={fire.at} zone={planned.timezone} /></span>)}</p>}
         <div className={styles.fields}>
           <Field label={p.rules.names.maxExecutions} optional error={wrong === 'max' ? t.form.badInterval : problem?.field('maxExecutions')}>{(w) => <Input {...w} inputMode="numeric" value={draft.max} onChange={(e) => set({ max: e.target.value })} />}</Field>
           <Field label={p.rules.names.perDay} optional error={wrong === 'perDay' ? t.form.badInterval : undefined}>{(w) => <Input {...w} inputMode="numeric" value={draft.perDay} onChange={(e) => set({ perDay: e.target.value })} />}</Field>
@@ -61,6 +61,7 @@ export function CronJobForm({ agent, job, onClose }: { agent: string; job?: Cron
         <div className={styles.labelled}>
           <span className={styles.label}>{p.rules.activeHours}</span>
           <Hours from={draft.from} until={draft.until} labels={[p.rules.names.from, p.rules.names.until]} between={p.rules.to} bad={wrong === 'from' || wrong === 'until' ? wrong : undefined} onChange={set} />
+          <span className={styles.label}>{p.rules.names.days}</span>
           <Weekdays label={p.rules.names.days} value={draft.days} onChange={(days) => set({ days })} />
           {problem?.field('conditions') && <FieldError>{problem.field('conditions')}</FieldError>}
         </div>

@@ -65,9 +65,11 @@ function Job({ job, mayEdit, onEdit }: { job: CronJob; mayEdit: boolean; onEdit:
     <>
       <div className={rows.line}>
         <Link data-row className={rows.grow} to={to.task(job.task)}>{job.name}</Link>
-        {mayEdit ? <Checkbox label={p.cron.enabled} aria-label={p.cron.enable(job.name)} checked={job.enabled} disabled={act.isPending} onChange={(e) => act.mutate(e.target.checked ? 'enable' : 'disable')} /> : !job.enabled && <Badge icon="pause">{p.cron.disabled}</Badge>}
-        {mayEdit && <IconButton small icon="pencil" label={`${t.common.edit} ${job.name}`} onClick={onEdit} />}
-        {mayEdit && <IconButton small icon="trash" label={`${t.common.delete} ${job.name}`} onClick={() => setDropping(true)} />}
+        <span className={styles.tools}>
+          {mayEdit ? <Checkbox label={p.cron.enabled} aria-label={p.cron.enable(job.name)} checked={job.enabled} disabled={act.isPending} onChange={(e) => act.mutate(e.target.checked ? 'enable' : 'disable')} /> : !job.enabled && <Badge icon="pause">{p.cron.disabled}</Badge>}
+          {mayEdit && <IconButton small icon="pencil" label={`${t.common.edit} ${job.name}`} onClick={onEdit} />}
+          {mayEdit && <IconButton small icon="trash" label={`${t.common.delete} ${job.name}`} onClick={() => setDropping(true)} />}
+        </span>
       </div>
       <div className={rows.meta}>
         <span className={rows.ref}>{job.task}</span>

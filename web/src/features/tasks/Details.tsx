@@ -7,7 +7,7 @@ import { Badge } from '@/ui/Badge'
 import { Link } from '@/ui/Link'
 import { Facts } from '@/ui/Rows'
 import { useNow, When } from '@/ui/When'
-import { startSentence } from './automation'
+import { isUneven, startSentence } from './automation'
 import { rulesOf, setRules } from './rules'
 
 /** The order's terms. */
@@ -18,6 +18,7 @@ export function Details({ task, agents }: { task: Task; agents: Agent[] }) {
   const p = usePlanning()
   const once = !task.automation
   const { cadence } = task
+  const uneven = isUneven(task.automation?.mode, cadence?.configuredSeconds)
   // Half as often as it should is worth a word.
   const slow = cadence?.effectiveSeconds != null && cadence.configuredSeconds != null && cadence.effectiveSeconds > cadence.configuredSeconds * 1.5
   const rules = setRules(rulesOf(task.automation ?? null, 'UTC'))
@@ -33,8 +34,8 @@ export function Details({ task, agents }: { task: Task; agents: Agent[] }) {
       items={[
         [t.tasks.automation, startSentence(locale, task, now)],
         [p.task.cadence, cadence && (cadence.effectiveSeconds == null
-          ? (cadence.configuredSeconds != null && p.task.configured(duration(lang, cadence.configuredSeconds)))
-          : <span key="cadence">{p.task.effective(duration(lang, cadence.effectiveSeconds), cadence.over)}{cadence.configuredSeconds != null && <> · {p.task.configured(duration(lang, cadence.configuredSeconds))}</>}{slow && <> <Badge tone="warn">{p.task.slower}</Badge></>}</span>)],
+          ? (cadence.configuredSeconds != null && p.task.configured(duration(lang, cadence.configuredSeconds), uneven))
+          : <span key="cadence">{p.task.effective(duration(lang, cadence.effectiveSeconds), cadence.over)}{cadence.configuredSeconds != null && <> · {p.task.configured(duration(lang, cadence.configuredSeconds), uneven)}</>}{slow && <> <Badge tone="warn">{p.task.slower}</Badge></>}</span>)],
         [p.rules.title, rules.length > 0 && rules.map((field) => <span key={field}><Badge>{p.rules.names[field]}</Badge> </span>)],
         [p.rules.concurrencyKey, task.config.concurrencyKey && <code key="key">{task.config.concurrencyKey}</code>],
         [p.task.executions, task.automation?.maxExecutions && p.task.executionsOf(task.executions, task.automation.maxExecutions)],

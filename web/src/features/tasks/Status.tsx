@@ -108,13 +108,13 @@ export function StatusPanel({ task, mayWrite }: { task: Task; mayWrite: boolean 
         )}
         {task.repeats > 1 && <Notice tone={task.repeats >= brakeAt ? 'warn' : 'neutral'} icon="loop">{p.task.repeats(task.repeats, brakeAt, pauseAt)}</Notice>}
         {query.data?.backfill && <BackfillProgress task={task.identifier} backfill={query.data.backfill} mayDrop={mayWrite} />}
-        <Answer query={query} bones={<Bones rows={1} height={28} />}>{(why) => <WhyLines why={why} planned={!!task.nextRunAt} />}</Answer>
+        <Answer query={query} bones={<Bones rows={1} height={28} />}>{(why) => <WhyLines why={why} planned={!!task.nextRunAt} held={task.status === 'paused' && !!task.automation} />}</Answer>
       </div>
     </Panel>
   )
 }
 
-function WhyLines({ why, planned }: { why: Why; planned: boolean }) {
+function WhyLines({ why, planned, held }: { why: Why; planned: boolean; held: boolean }) {
   const t = useT()
   const p = usePlanning()
   // Of a task that nothing plans, its status has said already why it does not run.
@@ -123,7 +123,7 @@ function WhyLines({ why, planned }: { why: Why; planned: boolean }) {
   return (
     <div className={styles.why}>
       <p>
-        {refusal ? <>{t.tasks.whyRefused}: {refusal.detail || sentence} <Word>{refusal.check}</Word></> : planned ? t.tasks.whyRun : t.tasks.whyIdle}
+        {refusal ? <>{t.tasks.whyRefused}: {refusal.detail || sentence} <Word>{refusal.check}</Word></> : planned ? t.tasks.whyRun : held ? t.tasks.whyPaused : t.tasks.whyIdle}
       </p>
       <Disclosure summary={t.tasks.checksTitle}>
         <ol className={styles.checks}>

@@ -98,3 +98,10 @@ export function plannedBy(draft: Draft, viewerZone: string, now: number): Planne
       return of({ mode: 'schedule', pattern: draft.pattern.trim(), timezone: draft.zone.trim() || 'UTC' })
   }
 }
+
+const day = 86_400
+
+/** Whether the distance between a schedule's fires is only a mean: weekdays are 33.6 hours apart on average, which none of them is. A mean that divides a day, or is made of days, reads as it is. */
+export function isUneven(mode: string | undefined, meanSeconds: number | null | undefined): boolean {
+  return mode === 'schedule' && meanSeconds != null && meanSeconds > 0 && day % meanSeconds !== 0 && meanSeconds % day !== 0
+}

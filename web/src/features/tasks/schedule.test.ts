@@ -4,7 +4,7 @@ import type { Locale } from '@/i18n'
 import { en } from '@/i18n/en'
 import { datesText, parseDates } from '@/i18n/planning.dates'
 import { zhCN } from '@/i18n/zh-CN'
-import { type Draft, draftOf, plannedBy, startSentence } from './automation'
+import { type Draft, draftOf, isUneven, plannedBy, startSentence } from './automation'
 import { cronSentence } from './cron'
 import { folded } from './fold'
 import { plannedRules, rulesOf, setRules } from './rules'
@@ -133,4 +133,15 @@ describe('the ledger', () => {
     const ran = tick('ran', null, 'x')
     expect(folded([waits, waits, ran, ran, waits, tick('skipped', 'budget'), tick('missed', 'budget')]).map((g) => g.length)).toEqual([2, 1, 1, 1, 1, 1])
   })
+})
+
+describe('a cadence', () => {
+  it.each([
+    ['weekdays', 'schedule', 120_960, true],
+    ['every day', 'schedule', 86_400, false],
+    ['every Monday', 'schedule', 7 * 86_400, false],
+    ['every half hour', 'schedule', 1800, false],
+    ['a grid is even whatever its period', 'every', 5000, false],
+    ['a heartbeat', 'heartbeat', 700, false],
+  ])('of %s', (_, mode, mean, uneven) => expect(isUneven(mode, mean)).toBe(uneven))
 })
