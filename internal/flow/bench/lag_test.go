@@ -70,24 +70,31 @@ func lag(t *testing.T, binary string, c crowd) {
 		_ = cmd.Wait()
 	}()
 	began := time.Now()
-	for left := n; left > 0; {
-		if time.Since(began) > 15*time.Minute {
-			text, _ := os.ReadFile(filepath.Join(data, "log"))
-			t.Fatalf("%d ticks are still open after 15 minutes\n%s", left, tail(string(text)))
+	until := func(what string) {
+		for left := n; left > 0; {
+			if time.Since(began) > 15*time.Minute {
+				text, _ := os.ReadFile(filepath.Join(data, "log"))
+				t.Fatalf("%d ticks are not %s after 15 minutes\n%s", left, what, tail(string(text)))
+			}
+			time.Sleep(time.Second)
+			r.Must(r.Store.Pool().QueryRow(t.Context(), `select $1 - count(*) from ticks where `+what, n).Scan(&left))
 		}
-		time.Sleep(time.Second)
-		r.Must(r.Store.Pool().QueryRow(t.Context(), `select $1 - count(*) from ticks where state = 'ran'`, n).Scan(&left))
 	}
+	until("dispatched_at is not null")
 	var first, last time.Time
-	r.Must(r.Store.Pool().QueryRow(t.Context(), `select min(dispatched_at), max(ended_at) from ticks`).Scan(&first, &last))
-	t.Logf("all %d ran: first dispatched to last settled %.1f s, %.0f runs/s", n, last.Sub(first).Seconds(), float64(n)/last.Sub(first).Seconds())
+	r.Must(r.Store.Pool().QueryRow(t.Context(), `select min(dispatched_at), max(dispatched_at) from ticks`).Scan(&first, &last))
+	t.Logf("all %d dispatched in %.1f s, %.0f a second", n, last.Sub(first).Seconds(), float64(n)/last.Sub(first).Seconds())
 	for name, where := range map[string]string{"all": "true", "the first 60 tasks": "'early' = any(t.labels)"} {
 		var p50, p99, worst float64
 		r.Must(r.Store.Pool().QueryRow(context.Background(), `
-			select percentile_cont(0.5) within group (order by lag), percentile_cont(0.99) within group (order by lag), max(lag)
-			from (select extract(epoch from k.dispatched_at - k.fire_at) as lag from ticks k join tasks t on t.id = k.task_id where `+where+`) l`).Scan(&p50, &p99, &worst))
+			select coalesce(percentile_cont(0.5) within group (order by lag), 0), coalesce(percentile_cont(0.99) within group (order by lag), 0), coalesce(max(lag), 0)
+			from (select extract(epoch from k.dispatched_at - k.fire_at) as lag from ticks k join tasks t on t.id = k.task_id
+			  where k.dispatched_at is not null and `+where+`) l`).Scan(&p50, &p99, &worst))
 		t.Logf("lag of %s: p50 %.3f s, p99 %.3f s, worst %.3f s", name, p50, p99, worst)
 	}
+	until("state = 'ran'")
+	r.Must(r.Store.Pool().QueryRow(t.Context(), `select max(ended_at) from ticks`).Scan(&last))
+	t.Logf("all %d ran: first dispatched to last settled %.1f s, %.0f runs/s", n, last.Sub(first).Seconds(), float64(n)/last.Sub(first).Seconds())
 }
 
 func tail(s string) string {

@@ -100,6 +100,9 @@ func TestACalendarClosesEveryScheduleThatNamesIt(t *testing.T) {
 	})
 	s.Must(s.Steer.DeleteTask(s.Context(), s.Caller, named.ID))
 	s.Must(s.Steer.DeleteCalendar(s.Context(), s.Caller, "Feast"))
+	if _, err := s.Steer.RestoreTask(s.Context(), s.Caller, named.ID); errs.KindOf(err) != errs.Conflict || !strings.Contains(err.Error(), `"Feast"`) {
+		t.Errorf("restored without its calendar: %v", err)
+	}
 	if got := s.audited("calendar."); got != "create edit delete" {
 		t.Errorf("audited: %s", got)
 	}

@@ -226,6 +226,16 @@ func (s *Steerer) RestoreTask(ctx context.Context, c access.Caller, ref string) 
 		if t.DeletedAt == nil {
 			return errs.New(errs.Conflict, "conflict", "%s is not deleted.", t.Identifier)
 		}
+		// A calendar may go when only deleted tasks name it; they come back to it or not at all.
+		if a := t.Automation; a != nil && a.Exclusions != nil {
+			missing, err := tx.HoldCalendars(ctx, c.Scope, a.Exclusions.Calendars)
+			if err != nil {
+				return err
+			}
+			if missing != "" {
+				return errs.New(errs.Conflict, "conflict", "%s excludes the dates of the calendar %q, which was deleted. Make it again first.", t.Identifier, missing)
+			}
+		}
 		if err := tx.SetDeleted(ctx, c.Scope, t.ID, false); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ import (
 
 // Rows is what the queue needs of the jobs' table.
 type Rows interface {
-	RelayJobs(ctx context.Context, allow []job.Allowance, worker string, visible time.Duration) ([]job.Sent, error)
+	RelayJobs(ctx context.Context, allow []job.Allowance, worker string, visible time.Duration, youngest bool) ([]job.Sent, error)
 	UnsendJob(ctx context.Context, j job.Sent) error
 	ReapJobs(ctx context.Context) (int, error)
 	OverdueJobs(ctx context.Context) ([]job.Sent, error)
@@ -73,6 +73,7 @@ type Queue struct {
 
 	epoch    string    // that Redis held when it was last looked at; the relay's own
 	crowded  time.Time // until when other lanes give way to ticks; the relay's own
+	looks    int       // of the relay, counted
 	wake     chan struct{}
 	stopping chan struct{}
 	stop     sync.Once
@@ -206,6 +207,7 @@ func (q *Queue) relay(ctx context.Context) error {
 		return err // Redis is away: the rows wait
 	}
 	var allow []job.Allowance
+	q.looks++
 	crowded := time.Now().Before(q.crowded)
 	for _, l := range q.lanes {
 		n := l.ahead()
@@ -219,7 +221,7 @@ func (q *Queue) relay(ctx context.Context) error {
 	if len(allow) == 0 {
 		return nil
 	}
-	sent, err := q.rows.RelayJobs(ctx, allow, q.cfg.Worker, q.cfg.Visible)
+	sent, err := q.rows.RelayJobs(ctx, allow, q.cfg.Worker, q.cfg.Visible, q.looks%youngestEvery == 0)
 	if err != nil {
 		return err
 	}
@@ -238,6 +240,10 @@ func (q *Queue) relay(ctx context.Context) error {
 	}
 	return nil
 }
+
+// youngestEvery is which look of the relay takes the youngest that are due instead of
+// the oldest: a backlog of thousands then does not hold up what has just become due.
+const youngestEvery = 4
 
 // aheadOfShort is how many short jobs may wait in Redis for each slot. asynq sleeps
 // when it finds nothing there, so something should lie ready whenever a slot gets

@@ -31,7 +31,7 @@ type table struct {
 	relayed func() // after jobs were marked as sent
 }
 
-func (t *table) RelayJobs(_ context.Context, allow []job.Allowance, _ string, _ time.Duration) ([]job.Sent, error) {
+func (t *table) RelayJobs(_ context.Context, allow []job.Allowance, _ string, _ time.Duration, _ bool) ([]job.Sent, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.allowed = allow

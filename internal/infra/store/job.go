@@ -87,9 +87,8 @@ func (tx *Tx) NotifyStop(ctx context.Context, operation string) error {
 
 // relaySQL serves all queues at once. The allowance is reduced by what this worker
 // sent only: what was sent by one that died before its enqueue must not hold up
-// the others until it is noticed. A quarter of what is taken are the youngest, so
-// that a backlog holds up what has just become due by its own length at most. The
-// clock is a query of its own, because no index may be searched by a volatile one.
+// the others until it is noticed. The clock is a query of its own, because no index
+// may be searched by a volatile one.
 const relaySQL = `
 with room as (
   select q.queue, greatest(0, q.jobs - (select count(*) from jobs s where s.state = 'sent' and s.queue = q.queue and s.worker = $3)) as n
@@ -98,28 +97,28 @@ oldest as (
   select j.id from room, lateral (
     select id from jobs
      where state = 'ready' and queue = room.queue and run_at <= (select clock_timestamp())
-     order by run_at, id limit n - n / 4 for update skip locked) j),
+     order by run_at, id limit case when $5 then 0 else n end for update skip locked) j),
 youngest as (
   select j.id from room, lateral (
     select id from jobs
      where state = 'ready' and queue = room.queue and run_at <= (select clock_timestamp())
-     order by run_at desc, id desc limit n / 4 for update skip locked) j),
+     order by run_at desc, id desc limit case when $5 then n else 0 end for update skip locked) j),
 sent as (
   update jobs set state = 'sent', delivery = delivery + 1, worker = $3,
          visible_at = clock_timestamp() + $4 * interval '1 microsecond'
-    from (select id from oldest union select id from youngest) as due where jobs.id = due.id
+    from (select id from oldest union all select id from youngest) as due where jobs.id = due.id
   returning jobs.id, jobs.delivery, jobs.queue, jobs.run_at)
 select id, delivery, queue, (extract(epoch from clock_timestamp() - run_at) * 1000000000)::bigint from sent order by run_at, id`
 
-// RelayJobs takes due jobs for a worker, most of them the oldest, and marks them as sent. The caller
-// enqueues them after it returned; what does not arrive within visible is looked
+// RelayJobs takes due jobs for a worker, the oldest first or the youngest, and marks
+// them as sent. The caller enqueues them after it returned; what does not arrive within visible is looked
 // for.
-func (s *Store) RelayJobs(ctx context.Context, allow []job.Allowance, worker string, visible time.Duration) ([]job.Sent, error) {
+func (s *Store) RelayJobs(ctx context.Context, allow []job.Allowance, worker string, visible time.Duration, youngest bool) ([]job.Sent, error) {
 	queues, jobs := make([]string, len(allow)), make([]int32, len(allow))
 	for i, a := range allow {
 		queues[i], jobs[i] = string(a.Queue), int32(a.Jobs)
 	}
-	return s.sent(ctx, "relay jobs", relaySQL, queues, jobs, worker, visible.Microseconds())
+	return s.sent(ctx, "relay jobs", relaySQL, queues, jobs, worker, visible.Microseconds(), youngest)
 }
 
 // UnsendJob puts a job back that was sent and will not be run by this delivery.

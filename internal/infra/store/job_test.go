@@ -51,7 +51,7 @@ func (b *jobBench) post(posts ...job.Post) {
 
 func (b *jobBench) relay(q job.Queue, n int) []job.Sent {
 	b.t.Helper()
-	list, err := b.RelayJobs(b.ctx, []job.Allowance{{Queue: q, Jobs: n}}, "w", time.Minute)
+	list, err := b.RelayJobs(b.ctx, []job.Allowance{{Queue: q, Jobs: n}}, "w", time.Minute, false)
 	b.must(err)
 	return list
 }
@@ -248,7 +248,7 @@ func TestRelayTakesTheOldestAndNoMoreThanAllowed(t *testing.T) {
 		t.Errorf("relayed %d more, although three are on their way", len(again))
 	}
 	// What another worker sent, perhaps one that died, does not count.
-	list, err := b.RelayJobs(b.ctx, []job.Allowance{{Queue: job.Fast, Jobs: 3}, {Queue: job.Operations, Jobs: 1}}, "another", time.Minute)
+	list, err := b.RelayJobs(b.ctx, []job.Allowance{{Queue: job.Fast, Jobs: 3}, {Queue: job.Operations, Jobs: 1}}, "another", time.Minute, false)
 	b.must(err)
 	if len(list) != 3 {
 		t.Errorf("another worker relayed %v, want the two ticks left and the step", list)
@@ -474,10 +474,27 @@ func (b *jobBench) operation(status string) string {
 	return op
 }
 
+// The relay takes the youngest now and then, so that a backlog does not hold it up.
+func TestTheYoungestCanBeTakenFirst(t *testing.T) {
+	b := newJobBench(t)
+	for _, key := range []string{"old", "young", "to come"} {
+		b.post(tickPost(key))
+	}
+	b.exec(`update jobs set run_at = run_at + case key when 'old' then interval '-1 hour' when 'young' then interval '0' else interval '1 hour' end`)
+	list, err := b.RelayJobs(b.ctx, []job.Allowance{{Queue: job.Fast, Jobs: 1}}, "w", time.Minute, true)
+	b.must(err)
+	if len(list) != 1 || b.row("young").State != "sent" {
+		t.Fatalf("taken: %v", list)
+	}
+	if list = b.relay(job.Fast, 2); len(list) != 1 || b.row("old").State != "sent" {
+		t.Errorf("then: %v", list)
+	}
+}
+
 func TestASentJobIsLookedForAfterItsTime(t *testing.T) {
 	b := newJobBench(t)
 	b.post(tickPost("k"))
-	list, err := b.RelayJobs(b.ctx, []job.Allowance{{Queue: job.Fast, Jobs: 1}}, "w", -time.Second)
+	list, err := b.RelayJobs(b.ctx, []job.Allowance{{Queue: job.Fast, Jobs: 1}}, "w", -time.Second, false)
 	b.must(err)
 	over, err := b.OverdueJobs(b.ctx)
 	b.must(err)

@@ -189,7 +189,7 @@ func (r *Rig) drain(queues ...job.Queue) int {
 		for i, q := range queues {
 			allow[i] = job.Allowance{Queue: q, Jobs: 16}
 		}
-		sent, err := r.Store.RelayJobs(ctx, allow, workerName, time.Minute)
+		sent, err := r.Store.RelayJobs(ctx, allow, workerName, time.Minute, false)
 		r.Must(err)
 		if len(sent) == 0 {
 			return n
