@@ -1,11 +1,14 @@
 package journey
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/flow/steer"
+	"github.com/dogwatch/dogwatch/internal/infra/store"
 )
 
 // faultsOfZones are about what a wall clock shows.
@@ -150,5 +153,22 @@ var faultsOfZones = map[string]func(*testing.T){
 				t.Errorf("%d runs in the night of %s, want %d", runs, night.from, night.runs)
 			}
 		}
+		t.Run("and what is due at one instant starts by its priority", func(t *testing.T) {
+			s := begin(t)
+			for _, p := range []task.Priority{"low", "normal", "urgent", "high"} {
+				tk := s.create(steer.NewTask{Instruction: "Work.", Name: string(p), Priority: p, Automation: everyTenMinutes()})
+				s.Age(tk.ID, 5*time.Minute+time.Second)
+			}
+			s.Tick()
+			topics, _, err := s.Store.RecentTopics(t.Context(), s.Scope(), store.Page{})
+			s.Must(err)
+			var order []string
+			for _, tp := range topics {
+				order = append([]string{s.task(tp.TaskID).Name}, order...)
+			}
+			if got := strings.Join(order, " "); got != "urgent high normal low" {
+				t.Errorf("they started as %s", got)
+			}
+		})
 	},
 }

@@ -270,7 +270,7 @@ func (l *Launcher) sleep(ctx context.Context, tx *store.Tx, sc access.Scope, t t
 		return Outcome{}, err
 	}
 	wake := store.TickOf(tick)
-	wake.Delay = max(v.Until.Sub(now), 0)
+	wake.Delay = max(v.Until.Sub(now), 0) + task.MaxLead - t.Priority.Lead() // the more urgent first
 	return Outcome{Verdict: v, Queued: true}, tx.PostJobs(ctx, wake)
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/id"
@@ -158,6 +159,7 @@ func lookAround(ctx context.Context, tx *store.Tx, due []store.Due, now time.Tim
 type work struct {
 	around   around
 	ticks    []store.Tick
+	posts    []job.Post               // of the ticks that are to be handled, if they are written
 	absorbed map[task.Reason][]string // pending ticks that end, by their reason
 	next     []store.Planned
 	usedUp   []task.Task
@@ -205,6 +207,11 @@ func (w *work) plan(d store.Due, now time.Time) error {
 		pending = pending || r.State == schedule.TickPending
 		lost = lost || r.State == schedule.TickMissed
 		w.ticks = append(w.ticks, tick)
+		if tick.State == topic.TickPending {
+			post := store.TickOf(tick)
+			post.Delay = -t.Priority.Lead()
+			w.posts = append(w.posts, post)
+		}
 	}
 	w.next = append(w.next, store.Planned{TaskID: t.ID, Next: dec.Next})
 	if dec.UsedUp && !pending && t.Status == task.Scheduled {
@@ -249,13 +256,7 @@ func (w *work) write(ctx context.Context, tx *store.Tx) error {
 	for _, id := range written {
 		isNew[id] = true
 	}
-	var posts []job.Post
-	for _, t := range w.ticks {
-		if t.State == topic.TickPending && isNew[t.ID] {
-			posts = append(posts, store.TickOf(t))
-		}
-	}
-	return tx.PostJobs(ctx, posts...)
+	return tx.PostJobs(ctx, slices.DeleteFunc(w.posts, func(p job.Post) bool { return !isNew[p.Key] })...)
 }
 
 // shelve puts a one-shot whose time has passed back into the backlog, and says so.
