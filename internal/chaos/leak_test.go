@@ -54,7 +54,8 @@ func TestManyTicksLeaveNothingBehind(t *testing.T) {
 	for i := range tasks {
 		p.create("every-"+strconv.Itoa(i), "plain", object{"automation": every(1, "skip", "latest")})
 	}
-	ran := func() int { return s.count(`select count(*) from ticks where state = 'ran'`) }
+	// A tick that came while its task was busy was handled, too.
+	handled := func() int { return s.count(`select count(*) from ticks where state in ('ran', 'skipped')`) }
 	quiet := func() usage {
 		s.settle(p)
 		p.http.CloseIdleConnections()
@@ -68,15 +69,15 @@ func TestManyTicksLeaveNothingBehind(t *testing.T) {
 		return least
 	}
 	limit := time.Duration(ticks) * 200 * time.Millisecond
-	until(s, patience+limit, "the first ticks have run", func() bool { return ran() >= warm })
-	before, began, from := quiet(), time.Now(), ran()
+	until(s, patience+limit, "the first ticks are handled", func() bool { return handled() >= warm })
+	before, began, from := quiet(), time.Now(), handled()
 	for _, task := range p.list("paused") {
 		p.ask("POST", "/tasks/"+task.Identifier+"/resume", nil, "", nil)
 	}
-	until(s, patience+limit, "all ticks have run", func() bool { return ran()-from >= ticks })
+	until(s, patience+limit, "all ticks are handled", func() bool { return handled()-from >= ticks })
 	took := time.Since(began)
 	after := quiet()
-	t.Logf("%d ticks ran in %v (%.0f a second); before %+v, after %+v", ran()-from, took.Round(time.Second), float64(ran()-from)/took.Seconds(), before, after)
+	t.Logf("%d ticks were handled in %v (%.0f a second), %d of them ran; before %+v, after %+v", handled()-from, took.Round(time.Second), float64(handled()-from)/took.Seconds(), s.count(`select count(*) from ticks where state = 'ran'`), before, after)
 	if grown := after.goroutines - before.goroutines; grown > 10 {
 		t.Errorf("%d more goroutines", grown)
 	}
