@@ -240,8 +240,11 @@ describe('a run that is under way', () => {
   it('shows what the model writes while it writes, then the step', async () => {
     await open('/')
     const { identifier } = await task('Slow', { start: true })
-    await briefOf(identifier)
-    const [done] = (await api<List<{ id: string; operations: { id: string; stepCount: number }[] }>>(page, 'GET', `/tasks/${identifier}/topics`)).items
+    // A card may open while the run goes on: its last step is known when it has ended.
+    type Run = { id: string; status: string; operations: { id: string; stepCount: number }[] }
+    const runs = async () => (await api<List<Run>>(page, 'GET', `/tasks/${identifier}/topics`)).items
+    await expect.poll(async () => (await runs())[0]?.status, { timeout: 30_000 }).toBe('completed')
+    const [done] = await runs()
     const operation = done!.operations.at(-1)!
     const apart = await browser.newContext({ storageState: await context.storageState() })
     const { page: p, faults: wrong } = await watched(apart)
@@ -252,28 +255,28 @@ describe('a run that is under way', () => {
     const event = (type: string, id: string | null, payload: object) =>
       `${id ? `id: ${id}\n` : ''}data: ${JSON.stringify({ id, type, at: new Date().toISOString(), subject: { kind: 'operation', id: operation.id }, payload: { operationId: operation.id, topicId: done!.id, ...payload } })}\n\n`
     const seq = operation.stepCount + 1
-    // The stream is played in two parts, the second only when the first was read:
-    // a page that loads slowly would else see the step before its text.
-    let read = () => {}
-    const wasRead = new Promise<void>((resolve) => (read = resolve))
-    const answers = [
-      async () => `id: 1\n\n${event('step.delta', null, { seq, text: 'Two letters arrived ' })}${event('step.delta', null, { seq, text: 'since the last run.' })}`,
-      async () => {
-        await wasRead
-        return event('step.added', '2', { seq, kind: 'model' })
-      },
-    ]
-    await apart.route('**/api/v1/events', async (route) => {
-      const body = await answers.shift()?.()
-      if (body) return route.fulfill({ contentType: 'text/event-stream', body })
+    // The stream is played in two parts, the second only when the first was read. A
+    // connection may be broken off before its answer is taken up, so that each gets
+    // the first part until then.
+    let wasRead = false
+    let told = false
+    await apart.route('**/api/v1/events', (route) => {
+      const fulfill = (body: string) => route.fulfill({ contentType: 'text/event-stream', body })
+      if (!wasRead) {
+        return fulfill(`id: 1\n\n${event('step.delta', null, { seq, text: 'Two letters arrived ', restart: true })}${event('step.delta', null, { seq, text: 'since the last run.' })}`)
+      }
+      if (!told) {
+        told = true
+        return fulfill(event('step.added', '2', { seq, kind: 'model' }))
+      }
       // … and then silence
     })
     await open(`/topics/${done!.id}`, p)
     const writing = p.getByText('Two letters arrived since the last run.')
     await writing.first().waitFor()
     await picture(p, 'writing')
-    read()
-    await expect.poll(() => writing.count(), { timeout: 10_000 }).toBe(0) // the step is recorded: its text comes with it
+    wasRead = true
+    await expect.poll(() => writing.count(), { timeout: 40_000 }).toBe(0) // the step is recorded: its text comes with it
     expect(wrong).toEqual([])
     await apart.close()
   })

@@ -79,6 +79,11 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	// Times come back in UTC whatever the host's zone is.
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// A process that stands still inside a transaction holds what it locked. Nobody
+	// else waits for longer than for its lease: nothing of ours is idle for so long.
+	if cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] == "" {
+		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "15s"
+	}
 	if !strings.Contains(url, "pool_max_conns") {
 		cfg.MaxConns = maxConns
 	}
