@@ -45,6 +45,7 @@ const (
 	CauseCheckpoint = "checkpoint"
 	CauseMissed     = "missed"
 	CauseNoProgress = "no_progress"
+	CauseSkips      = "skips"
 	CauseWaiting    = "waiting_for_human"
 	// CauseAsked begins the cause of what an agent asks: a key of its own follows.
 	CauseAsked = "asked:"

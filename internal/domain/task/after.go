@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dogwatch/dogwatch/internal/domain/access"
@@ -76,6 +77,9 @@ func AfterTopic(t Task, e Ending, spec *schedule.Spec, at time.Time) (Plan, erro
 		p.Failures++
 	case e.Reason == operation.ReasonDone:
 		p.Failures, p.Close = 0, healed
+		if t.Skips == 0 { // no planned time was lost to this run
+			p.Close = append(slices.Clone(healed), brief.CauseSkips)
+		}
 	}
 	if !t.runs(e) {
 		p.Brief = t.briefOfBystander(e, p)

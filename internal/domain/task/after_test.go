@@ -334,6 +334,14 @@ func TestAGoodRunClosesWhatItHeals(t *testing.T) {
 	if slices.Contains(p.Close, brief.CauseResult) || slices.Contains(p.Close, brief.CauseCheckpoint) {
 		t.Errorf("it closes %v: those are a person's to close", p.Close)
 	}
+	if !slices.Contains(p.Close, brief.CauseSkips) {
+		t.Error("no planned time was lost to it, and the card that says so stays open")
+	}
+	late := running(beats)
+	late.Skips = 1
+	if p := after(t, late, done.from(topic.Heartbeat)); slices.Contains(p.Close, brief.CauseSkips) {
+		t.Error("a planned time was lost to it, and it closes the card that says so")
+	}
 	if p := after(t, running(beats), failed.from(topic.Heartbeat)); p.Close != nil {
 		t.Errorf("a failure closes %v", p.Close)
 	}

@@ -123,7 +123,8 @@ type Checkpoint struct {
 
 // BriefConfig says how talkative a task is.
 type BriefConfig struct {
-	Mode BriefMode `json:"mode,omitempty"`
+	Mode       BriefMode `json:"mode,omitempty"`
+	AfterSkips int       `json:"afterSkips,omitempty"` // 0: the default
 }
 
 // BriefMode is when a finished run tells a person.
@@ -178,6 +179,7 @@ type Task struct {
 	NextWhy            string     // why a heartbeat's next fire is not simply an interval away
 	Failures           int        // failed ticks in a row
 	Repeats            int        // automated runs in a row that left the handoff of the run before
+	Skips              int        // planned times in a row that did not run for want of something
 	MaxTopics          *int
 	TotalTopics        int
 	CurrentTopicID     *string

@@ -49,6 +49,9 @@ func (o Origin) Planned() bool {
 	return false
 }
 
+// Repeats reports whether a schedule planned the time, and plans more of them.
+func (o Origin) Repeats() bool { return o == Heartbeat || o == Schedule || o == Every }
+
 // ByPerson reports whether somebody asked for the run by hand, now: it skips the
 // checks that belong to the schedule.
 func (o Origin) ByPerson() bool { return o == Manual || o == Comment || o == Retry }

@@ -44,6 +44,7 @@ type Task struct {
 	Executions      int               `json:"executions" doc:"Scheduled runs since it was armed"`
 	Failures        int               `json:"failures" doc:"Failed ticks in a row"`
 	Repeats         int               `json:"repeats" doc:"Scheduled runs in a row that left the handoff of the run before"`
+	Skips           int               `json:"skips" doc:"Planned times in a row that did not run for want of something: a run still open, no agent, no budget"`
 	CreatedBy       Actor             `json:"createdBy"`
 	CostUSD         *budget.USD       `json:"costUsd" nullable:"true" doc:"Of all runs; null: not known"`
 	CreatedAt       Time              `json:"createdAt"`
@@ -121,7 +122,8 @@ type TaskCheckpoint struct {
 
 // TaskBriefConfig says how talkative a task is.
 type TaskBriefConfig struct {
-	Mode string `json:"mode,omitempty" enum:"news,always,never"`
+	Mode       string `json:"mode,omitempty" enum:"news,always,never" doc:"When a finished run tells a person: when there is news, always, or only of errors and decisions"`
+	AfterSkips int    `json:"afterSkips,omitempty" minimum:"1" maximum:"1000" doc:"Planned times in a row that did not run before a person hears of it; 10 unless it says otherwise"`
 }
 
 // TaskBudget limits what one operation and one day may use.
@@ -177,7 +179,7 @@ func taskOf(c access.Caller, now time.Time, ar around) func(task.Task) Task {
 			Labels: orNone(t.Labels), Parent: t.ParentID, AssigneeAgent: t.AssigneeAgentID, AssigneeUser: t.AssigneeUserID,
 			StartAt: timeOf(t.StartAt), MaxTopics: t.MaxTopics, Config: configOf(t.Config), NextRunAt: timeOf(t.NextFireAt),
 			NextPlannedAt: timeOf(t.NextPlannedAt), LastRunAt: timeOf(t.LastRunAt), TotalTopics: t.TotalTopics, CurrentTopicID: t.CurrentTopicID,
-			Executions: t.Executions, Failures: t.Failures, Repeats: t.Repeats, NextRunWhy: textOrNull(t.NextWhy), CreatedBy: actorOf(t.CreatedBy), CostUSD: t.CostUSD,
+			Executions: t.Executions, Failures: t.Failures, Repeats: t.Repeats, Skips: t.Skips, NextRunWhy: textOrNull(t.NextWhy), CreatedBy: actorOf(t.CreatedBy), CostUSD: t.CostUSD,
 			CronJob:   textOrNull(string(t.CronJob)),
 			CreatedAt: Time{t.CreatedAt}, UpdatedAt: Time{t.UpdatedAt}, StartedAt: timeOf(t.StartedAt), CompletedAt: timeOf(t.CompletedAt),
 			Version: t.Version, Actions: actions(t, c.Role),

@@ -249,10 +249,34 @@ func (l *Launcher) refuse(ctx context.Context, tx *store.Tx, sc access.Scope, t 
 	if err := tx.EndTick(ctx, sc, tick.ID, topic.TickSkipped, v.Reason); err != nil {
 		return out, err
 	}
+	if err := alarm(ctx, tx, sc, t, tick, v); err != nil {
+		return out, err
+	}
 	if v.Reason.UsesUp() && tick.Origin.Planned() && t.Status == task.Scheduled {
 		return out, complete(ctx, tx, sc, t, v.Reason)
 	}
 	return out, rearm(ctx, tx, sc, t, spec, tick, v.Until)
+}
+
+// alarm counts a planned time that did not run for want of something, and tells a
+// person when that goes on.
+func alarm(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tick store.Tick, v task.Verdict) error {
+	if !v.Reason.Alarms() || !tick.Origin.Repeats() {
+		return nil
+	}
+	skips, err := tx.CountSkip(ctx, sc, t.ID)
+	if err != nil {
+		return err
+	}
+	b := task.BriefOfSkips(t, skips, v)
+	if b == nil {
+		return nil
+	}
+	if known, err := tx.ResolvedWithin(ctx, sc, t.ID, b.Cause, task.SkipsAgainAfter); err != nil || known {
+		return err
+	}
+	_, _, err = tx.OpenBrief(ctx, sc, *b, store.BriefFrom{TaskID: t.ID, TopicID: deref(t.CurrentTopicID)})
+	return err
 }
 
 // sleep lets a tick wait until a time at which it is asked about again. When another

@@ -61,7 +61,7 @@ func resume(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, not
 	if err := tx.ResetFailures(ctx, c.Scope, t.ID); err != nil {
 		return err
 	}
-	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseFuse, brief.CauseNoProgress, brief.CauseCheckpoint, brief.CauseBudget}); err != nil {
+	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{brief.CauseFuse, brief.CauseNoProgress, brief.CauseCheckpoint, brief.CauseBudget, brief.CauseSkips}); err != nil {
 		return err
 	}
 	open, err := tx.RunningTopic(ctx, c.Scope, t.ID)
@@ -135,7 +135,7 @@ func (s *Steerer) CompleteTask(ctx context.Context, c access.Caller, ref string)
 // finished are the causes that are gone when a person says that a task is done.
 var finished = []string{
 	brief.CauseResult, brief.CauseLimit, brief.CauseRunFailed, brief.CauseFuse, brief.CauseBudget,
-	brief.CauseMissed, brief.CauseCheckpoint, brief.CauseNoProgress,
+	brief.CauseMissed, brief.CauseCheckpoint, brief.CauseNoProgress, brief.CauseSkips,
 }
 
 func complete(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, why task.Reason) error {

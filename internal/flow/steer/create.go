@@ -296,6 +296,9 @@ func (s *Steerer) checkConfig(cfg task.Config) error {
 			return errs.BadField("body.config.brief.mode", "invalid", cfg.Brief.Mode, "brief.mode is news, always or never.")
 		}
 	}
+	if cfg.Brief != nil && (cfg.Brief.AfterSkips < 0 || cfg.Brief.AfterSkips > task.MaxAfterSkips) {
+		return errs.BadField("body.config.brief.afterSkips", "invalid", cfg.Brief.AfterSkips, "brief.afterSkips is between 1 and %d.", task.MaxAfterSkips)
+	}
 	if cfg.FailureFuse < 0 || cfg.FailureFuse > 100 {
 		return errs.BadField("body.config.failureFuse", "invalid", cfg.FailureFuse, "failureFuse is between 1 and 100.")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/brief"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -160,7 +161,7 @@ func (s *Steerer) replan(ctx context.Context, tx *store.Tx, c access.Caller, old
 	if _, err := tx.EndBackfill(ctx, c.Scope, t.ID, task.CanceledByEdit); err != nil {
 		return err
 	}
-	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{string(task.NoPattern)}); err != nil {
+	if err := tx.CloseBriefs(ctx, c.Scope, t.ID, []string{string(task.NoPattern), brief.CauseSkips}); err != nil {
 		return err
 	}
 	if kind(old) != kind(t) {

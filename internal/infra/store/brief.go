@@ -153,6 +153,18 @@ func (tx *Tx) Recause(ctx context.Context, sc access.Scope, taskID, from, to str
 	return nil
 }
 
+// ResolvedWithin reports whether a person put a brief of that cause away no longer ago
+// than d.
+func (r Reader) ResolvedWithin(ctx context.Context, sc access.Scope, taskID, cause string, d time.Duration) (known bool, err error) {
+	err = r.db(ctx).Raw(`select exists (select 1 from briefs where workspace_id = ? and task_id = ? and cause = ?
+		and resolved_by_kind <> ? and resolved_at > clock_timestamp() - ? * interval '1 microsecond')`,
+		sc.Workspace(), taskID, cause, access.System, d.Microseconds()).Row().Scan(&known)
+	if err != nil {
+		return false, fmt.Errorf("look for a brief that was put away: %w", err)
+	}
+	return known, nil
+}
+
 // CloseBriefs resolves the open briefs of a task whose cause is gone.
 func (tx *Tx) CloseBriefs(ctx context.Context, sc access.Scope, taskID string, causes []string) error {
 	if len(causes) == 0 {

@@ -37,7 +37,7 @@ type taskRow struct {
 	AutomationMode                              *schedule.Mode
 	AutomationRevision                          int64
 	StartAt, ArmedAt, NextPlannedAt, NextFireAt *time.Time
-	Executions, Failures, Repeats               int
+	Executions, Failures, Repeats, Skips        int
 	NextWhy                                     *string
 	MaxTopics                                   *int
 	TotalTopics                                 int
@@ -60,7 +60,7 @@ func (row taskRow) task() task.Task {
 		Config: row.Config.V, CreatedBy: actor(row.CreatedByKind, row.CreatedByID), CreatedByOperationID: row.CreatedByOperationID,
 		AutomationRevision: row.AutomationRevision, StartAt: row.StartAt, ArmedAt: row.ArmedAt,
 		NextPlannedAt: row.NextPlannedAt, NextFireAt: row.NextFireAt, Executions: row.Executions, Failures: row.Failures,
-		Repeats: row.Repeats, NextWhy: orEmpty(row.NextWhy), CronJob: task.CronJob(orEmpty(row.CronJob)), MadeName: orEmpty(row.MadeName),
+		Repeats: row.Repeats, Skips: row.Skips, NextWhy: orEmpty(row.NextWhy), CronJob: task.CronJob(orEmpty(row.CronJob)), MadeName: orEmpty(row.MadeName),
 		MaxTopics: row.MaxTopics, TotalTopics: row.TotalTopics, CurrentTopicID: row.CurrentTopicID, LastRunAt: row.LastRunAt,
 		CostUSD: row.CostUSD, Version: row.Version, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 		StartedAt: row.StartedAt, CompletedAt: row.CompletedAt, DeletedAt: row.DeletedAt,
@@ -276,7 +276,7 @@ func (tx *Tx) setTask(ctx context.Context, sc access.Scope, taskID string, c col
 }
 
 // armed is what an armed task begins with: its schedule counts from now.
-const armed = `armed_at = clock_timestamp(), executions = 0, failures = 0, repeats = 0`
+const armed = `armed_at = clock_timestamp(), executions = 0, failures = 0, repeats = 0, skips = 0`
 
 // Arm notes that a task's schedule counts its executions from now.
 func (tx *Tx) Arm(ctx context.Context, sc access.Scope, taskID string) error {
@@ -305,7 +305,7 @@ func (tx *Tx) LaunchTask(ctx context.Context, sc access.Scope, m task.Move, run 
 	case run.Rearm:
 		c.set(armed)
 	case run.Scheduled:
-		c.set(`executions = executions + 1`)
+		c.set(`executions = executions + 1, skips = 0`)
 	}
 	if run.Once {
 		c.set(`start_at = null`)
@@ -391,9 +391,10 @@ func (tx *Tx) ClearStartAt(ctx context.Context, sc access.Scope, taskID string) 
 	return nil
 }
 
-// ResetFailures starts the counts of failed ticks and of repeated handoffs anew.
+// ResetFailures starts the counts of failed ticks, of repeated handoffs and of skipped
+// times anew.
 func (tx *Tx) ResetFailures(ctx context.Context, sc access.Scope, taskID string) error {
-	_, err := tx.exec(ctx, `update tasks set failures = 0, repeats = 0 where workspace_id = ? and id = ?`, sc.Workspace(), taskID)
+	_, err := tx.exec(ctx, `update tasks set failures = 0, repeats = 0, skips = 0 where workspace_id = ? and id = ?`, sc.Workspace(), taskID)
 	if err != nil {
 		return fmt.Errorf("reset a task's failures: %w", err)
 	}
@@ -410,6 +411,16 @@ func (tx *Tx) CountRepeats(ctx context.Context, sc access.Scope, taskID string, 
 	return nil
 }
 
+// CountSkip counts one more planned time in a row that did not run, and returns how
+// many there are.
+func (tx *Tx) CountSkip(ctx context.Context, sc access.Scope, taskID string) (n int, err error) {
+	err = tx.db(ctx).Raw(`update tasks set skips = skips + 1 where workspace_id = ? and id = ? returning skips`, sc.Workspace(), taskID).Row().Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count a skipped time: %w", err)
+	}
+	return n, nil
+}
+
 // EditTask stores the parts of a task that a person may edit. Its caller holds the
 // task's lock and has compared the version.
 func (tx *Tx) EditTask(ctx context.Context, sc access.Scope, t task.Task) error {
@@ -418,7 +429,7 @@ func (tx *Tx) EditTask(ctx context.Context, sc access.Scope, t task.Task) error 
 		"labels": append(texts{}, t.Labels...), "parent_id": t.ParentID, "assignee_agent_id": t.AssigneeAgentID,
 		"assignee_user_id": t.AssigneeUserID, "config": doc[task.Config]{t.Config}, "max_topics": t.MaxTopics,
 		"start_at": t.StartAt, "automation": nil, "automation_mode": nil, "automation_revision": t.AutomationRevision,
-		"instruction_rich": nil, "made_name": optional(t.MadeName), "repeats": 0, "version": t.Version + 1,
+		"instruction_rich": nil, "made_name": optional(t.MadeName), "repeats": 0, "skips": 0, "version": t.Version + 1,
 	}
 	if t.Automation != nil {
 		set["automation"], set["automation_mode"] = doc[schedule.Automation]{*t.Automation}, t.Automation.Mode

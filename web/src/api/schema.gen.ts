@@ -2504,6 +2504,11 @@ export interface components {
             repeats: number;
             /** Format: int64 */
             seq: number;
+            /**
+             * Format: int64
+             * @description Planned times in a row that did not run for want of something: a run still open, no agent, no budget
+             */
+            skips: number;
             /** Format: date-time */
             startAt: string | null;
             /** Format: date-time */
@@ -2523,7 +2528,15 @@ export interface components {
             version: number;
         };
         TaskBriefConfig: {
-            /** @enum {string} */
+            /**
+             * Format: int64
+             * @description Planned times in a row that did not run before a person hears of it; 10 unless it says otherwise
+             */
+            afterSkips?: number;
+            /**
+             * @description When a finished run tells a person: when there is news, always, or only of errors and decisions
+             * @enum {string}
+             */
             mode?: "news" | "always" | "never";
         };
         TaskBudget: {
