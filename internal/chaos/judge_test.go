@@ -49,7 +49,7 @@ func (s *site) judge(p *person, swept time.Time) {
 // judgeRows looks at what is left.
 func (s *site) judgeRows(p *person, swept time.Time) {
 	s.Helper()
-	_, err := s.db().Exec(context.Background(), deservedSQL)
+	_, err := s.db().Exec(context.Background(), excuses(len(s.log.struck())))
 	s.must(err)
 	for _, l := range laws {
 		s.none(l.holds, s.rows(l.broken))

@@ -52,13 +52,13 @@ func onceEach(t *testing.T, clocks []time.Duration) {
 			t.Fatalf("the clock of %s is wrong by %v, want %v", r.name(), got, r.wrong)
 		}
 	}
-	length := 5 * time.Second
-	if soak {
-		length = 3 * time.Minute
+	length, peace := 5*time.Second, 600*time.Millisecond
+	if soak { // long enough between two mishaps that work is done at times
+		length, peace = 3*time.Minute, 3*time.Second
 	}
 	mishaps := []string{"kill", "wipe", "postgres", "kill", "stop", "redis", "kill"}
 	for i, end := 0, time.Now().Add(length); time.Now().Before(end) || i < len(mishaps); i++ {
-		time.Sleep(200*time.Millisecond + rand.N(600*time.Millisecond))
+		time.Sleep(200*time.Millisecond + rand.N(peace))
 		r := replicas[rand.IntN(len(replicas))]
 		switch mishaps[i%len(mishaps)] {
 		case "kill":
