@@ -81,14 +81,17 @@ func wire(ctx context.Context, cfg config.Config, role Role, to Streams, d *depe
 	if p.schema, err = p.schemaVersion(ctx); err != nil {
 		return nil, err
 	}
+	secret, err := secretKey(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err = holdKey(ctx, p.store, cfg, secret); err != nil {
+		return nil, err
+	}
 	if role != Worker {
 		if p.bootstrapped, err = bootstrap(ctx, p.store, cfg); err != nil {
 			return nil, err
 		}
-	}
-	secret, err := secretKey(cfg)
-	if err != nil {
-		return nil, err
 	}
 	cfg.Models.Silence = cmp.Or(hurried(hurrySilence), cfg.Models.Silence)
 	if p.models, err = llm.New(cfg.Models); err != nil {

@@ -318,6 +318,9 @@ func TestServerAndWorkers(t *testing.T) {
 	}
 	server := launch(t, env, "server")
 	server.address(data)
+	if p := launch(t, append(env, "DOGWATCH_DATA="+t.TempDir()), "server"); p.exit() != 2 || !strings.Contains(p.out.String(), "another secret key") {
+		t.Errorf("a server with another key: %d %s", p.cmd.ProcessState.ExitCode(), p.out.String())
+	}
 	use(t, data, "task", "create", "Say what there is.", "--accept", "auto")
 	if out := use(t, data, "task", "run", "T-1", "--wait", "--timeout", "50s"); !strings.Contains(out, "run 1 completed") {
 		t.Errorf("task run: %s", out)

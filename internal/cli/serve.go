@@ -128,6 +128,23 @@ func (p *program) admin() *cobra.Command {
 		return cfg, quietLog(cfg, p), err
 	}
 	return group("admin", "What only this host's shell may do",
+		&cobra.Command{Use: "forget-key", Short: "Let the next start bring another secret key, when the one before is lost", Args: cobra.NoArgs,
+			Long: `Let the next start bring another secret key, when the one before is lost. Stop every process of the
+instance first. Sessions, tokens, tasks and files stay; lists are read again from the start, and
+secrets that were sealed with the old key have to be entered again.`,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				cfg, log, err := load(cmd)
+				if err != nil {
+					return err
+				}
+				return app.WithDatabase(cmd.Context(), cfg, log, func(ctx context.Context, url string) error {
+					sealed, err := app.ForgetKey(ctx, url)
+					if err == nil {
+						p.printf("✓ the next start brings the secret key; %d sealed with the old one to enter again\n", sealed)
+					}
+					return err
+				})
+			}},
 		&cobra.Command{Use: "reset", Short: "Give the first admin a new password and end their sessions", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				cfg, log, err := load(cmd)

@@ -61,3 +61,28 @@ func (tx *Tx) DeleteSecret(ctx context.Context, sc access.Scope, name string) er
 	}
 	return nil
 }
+
+// KeyFingerprint returns the fingerprint of the secret key that the database is used
+// with, which is mine for the first who asks. It is the whole house's.
+func (s *Store) KeyFingerprint(ctx context.Context, mine []byte) (kept []byte, err error) {
+	if _, err := s.pool.Exec(ctx, `insert into key_fingerprint (fingerprint) values ($1) on conflict do nothing`, mine); err != nil {
+		return nil, fmt.Errorf("keep the fingerprint of the secret key: %w", err)
+	}
+	// A statement of its own: who came second waited for the first, and sees it now.
+	if err := s.pool.QueryRow(ctx, `select fingerprint from key_fingerprint`).Scan(&kept); err != nil {
+		return nil, fmt.Errorf("read the fingerprint of the secret key: %w", err)
+	}
+	return kept, nil
+}
+
+// ForgetKey lets the next who starts bring another secret key, and returns how many
+// secrets were sealed until now. It is the whole house's.
+func (s *Store) ForgetKey(ctx context.Context) (sealed int, err error) {
+	if _, err := s.pool.Exec(ctx, `delete from key_fingerprint`); err != nil {
+		return 0, fmt.Errorf("forget the fingerprint of the secret key: %w", err)
+	}
+	if err := s.pool.QueryRow(ctx, `select count(*) from secrets`).Scan(&sealed); err != nil {
+		return 0, fmt.Errorf("count the secrets: %w", err)
+	}
+	return sealed, nil
+}
