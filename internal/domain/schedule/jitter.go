@@ -50,6 +50,19 @@ func (s Spec) Arm(taskID string, now time.Time) Slot {
 	return s.SlotOf(taskID, at)
 }
 
+// Resume returns the first slot of an automation that goes on at now, after a pause: a
+// heartbeat keeps its distance to the end of its last run, and beats at once when that
+// has passed. last is nil when there was none since it was armed.
+func (s Spec) Resume(taskID string, last *time.Time, now time.Time) Slot {
+	if s.mode == Heartbeat && last != nil {
+		slot := s.Beat(taskID, *last, 0)
+		if slot == (Slot{}) || slot.FireAt.After(now) {
+			return slot
+		}
+	}
+	return s.Arm(taskID, now)
+}
+
 // Beat returns the slot of a heartbeat after a run that ended, or a fire that was
 // refused, at an instant: the interval later, or what the agent proposed, held
 // inside the pace that was set (no proposal: 0). The zero Slot says that the bounds

@@ -346,6 +346,22 @@ func TestABackfillAsksTheGateAboutThePlannedTime(t *testing.T) {
 	}
 }
 
+// What the schedule itself leaves out is no reason to refuse a range.
+func TestABackfillLooksThroughAYearOfMinutes(t *testing.T) {
+	s := begin(t)
+	tk := s.create(steer.NewTask{Instruction: "Work.", Automation: &schedule.Automation{
+		Mode: schedule.Schedule, Pattern: "* * * * *",
+		Conditions: &schedule.Conditions{ActiveDays: []int{1}, ActiveHours: &schedule.Hours{Start: "03:00", End: "03:01"}},
+	}})
+	p := s.backfill(tk, time.Now().AddDate(-1, 0, 0), atMost(100))
+	if n := len(p.Times); n < 52 || n > 53 || p.More {
+		t.Errorf("%d Mondays of a year, more %v", n, p.More)
+	}
+	if p.Refused < 500_000 {
+		t.Errorf("%d minutes are left out", p.Refused)
+	}
+}
+
 func TestWhatCannotBeBackfilled(t *testing.T) {
 	s := begin(t)
 	every, last := grid(time.Minute)
@@ -365,7 +381,7 @@ func TestWhatCannotBeBackfilled(t *testing.T) {
 		"an ended task":         {ended, steer.BackfillAsk{From: last}, "terminal"},
 		"the future":            {tk, steer.BackfillAsk{From: time.Now().Add(time.Hour)}, "invalid"},
 		"more than is allowed":  {tk, steer.BackfillAsk{From: last, Max: 101}, "invalid"},
-		"a range without limit": {tk, steer.BackfillAsk{From: last.AddDate(-1, 0, 0)}, "invalid"},
+		"a range without limit": {tk, steer.BackfillAsk{From: last.AddDate(-2, 0, 0)}, "invalid"},
 	} {
 		if _, err := s.Steer.Backfill(s.Context(), s.Caller, c.task.ID, c.ask); errs.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", name, err)

@@ -394,7 +394,10 @@ func TestCheckpoints(t *testing.T) {
 			card := s.open(tk.ID)
 			_, _, err := s.Steer.ResolveBrief(s.Context(), s.Caller, card[0].ID, "resume", "")
 			s.Must(err)
-			s.is(tk.ID, task.Scheduled, task.ByPerson)
+			if got := s.is(tk.ID, task.Scheduled, task.ByPerson); got.NextFireAt.Before(time.Now().Add(50 * time.Second)) {
+				t.Errorf("a resumed heartbeat beats at %v, less than its minute after the run", got.NextFireAt)
+			}
+			s.Age(tk.ID, time.Minute)
 		}
 	})
 	t.Run("when the agent asks", func(t *testing.T) {

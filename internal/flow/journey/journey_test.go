@@ -290,6 +290,7 @@ func TestFailuresBlowTheFuseAndResumeResetsIt(t *testing.T) {
 	if got := s.is(tk.ID, task.Scheduled, task.ByPerson); got.Failures != 0 || got.NextFireAt == nil {
 		t.Errorf("resumed: %+v", got)
 	}
+	s.Age(tk.ID, time.Minute)
 	s.Tick()
 	s.is(tk.ID, task.Scheduled, task.RanOn)
 }

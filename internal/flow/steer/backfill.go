@@ -13,11 +13,12 @@ import (
 
 // How much a backfill makes up for: as much as the policy `all` does by default, and
 // four times that at most, since each of them costs what a run costs. A range is
-// looked through up to a year of five-minute times.
+// looked through up to a year and more of minutes, most of which the schedule itself
+// may refuse: that takes a quarter of a second at the task's lock.
 const (
 	DefaultBackfill = schedule.MaxCatchUp
 	MaxBackfill     = 100
-	maxRange        = 105_120
+	maxRange        = 600_000
 )
 
 // BackfillAsk asks for planned times of a range to be made up for.
@@ -88,7 +89,7 @@ func checkBackfill(t task.Task, ask BackfillAsk, now time.Time) (spec *schedule.
 		err = errs.BadField("body.max", "invalid", ask.Max, "A backfill makes up for 1 to %d times.", MaxBackfill)
 	default:
 		if n = spec.Count(from, to); n > maxRange {
-			err = errs.BadField("body.from", "invalid", ask.From, "The range has %d planned times. Choose one with at most %d.", n, maxRange)
+			err = errs.BadField("body.from", "invalid", ask.From, "The range has %d planned times, and at most %d are looked through at once. Begin with a part of it.", n, maxRange)
 		}
 	}
 	return spec, from, to, most, err

@@ -2,6 +2,7 @@ package steer
 
 import (
 	"context"
+	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
@@ -78,7 +79,7 @@ func resume(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, not
 		_, err = arm(ctx, tx, c.Scope, t, now)
 		return err
 	}
-	next, err := firstFire(t, now)
+	next, err := goOn(ctx, tx, c.Scope, t, now)
 	if err != nil {
 		return err
 	}
@@ -99,6 +100,24 @@ func resume(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, not
 		return err
 	}
 	return tx.PostJobs(ctx, store.BackfillOf(t.WorkspaceID, t.ID))
+}
+
+// goOn is the next fire of a task that goes on after a pause: its heartbeat keeps the
+// distance to its last run.
+func goOn(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, now time.Time) (schedule.Slot, error) {
+	spec, err := t.Spec()
+	if err != nil || spec == nil || spec.Mode() != schedule.Heartbeat {
+		return firstFire(t, now)
+	}
+	runs, _, err := tx.Topics(ctx, sc, t.ID, store.Page{Limit: 1})
+	if err != nil {
+		return schedule.Slot{}, err
+	}
+	var last *time.Time
+	if len(runs) > 0 && t.ArmedAt != nil && runs[0].CompletedAt != nil && runs[0].CompletedAt.After(*t.ArmedAt) {
+		last = runs[0].CompletedAt
+	}
+	return spec.Resume(t.ID, last, now), nil
 }
 
 // CancelTask ends a task: its run is stopped, and nothing starts it any more.
