@@ -101,6 +101,7 @@ func init() {
 	huma.ValidateStrictCasing = true
 	huma.DefaultArrayNullable = false
 	huma.NewError = newProblem
+	sayInWords()
 }
 
 // New returns a server.
@@ -158,6 +159,7 @@ func New(d Deps) *Server {
 	s.usageRoutes()
 	s.eventRoutes()
 	s.plainRoutes()
+	boundNumbers(s.api.OpenAPI())
 	s.document = sync.OnceValues(func() ([]byte, error) { return publish(s.api.OpenAPI()) })
 	return s
 }

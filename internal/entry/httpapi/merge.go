@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/dogwatch/dogwatch/internal/base/errs"
 )
 
 // rawAs keeps the part of a merge patch that changes an object inside a resource,
@@ -43,8 +45,8 @@ func mergeInto[T any](v *T, patch json.RawMessage) error {
 		return fmt.Errorf("merge a patch: %w", err)
 	}
 	var out T // not into v: what the patch takes away would stay there
-	if err := json.Unmarshal(merged, &out); err != nil {
-		return fmt.Errorf("merge a patch: %w", err)
+	if err := readInto(merged, &out); err != nil {
+		return errs.BadField("body", "invalid", nil, "The patch does not fit: %v.", err)
 	}
 	*v = out
 	return nil

@@ -162,12 +162,16 @@ func newProblem(status int, msg string, causes ...error) huma.StatusError {
 			d := d.ErrorDetail()
 			f = ProblemField{d.Location, d.Message, shown(d.Location, d.Value)}
 		}
-		if f.Location == "body" && status == http.StatusBadRequest {
+		if f.Location == "body" {
 			f.Value = nil // the whole body
 		}
-		if msg, ok := strings.CutPrefix(f.Message, "cannot read multipart form: "); ok && strings.Contains(msg, "too large") {
-			const tooLarge = http.StatusRequestEntityTooLarge
-			p.Status, p.Title, p.Code = tooLarge, http.StatusText(tooLarge), codes[tooLarge]
+		if msg, ok := strings.CutPrefix(f.Message, "cannot read multipart form: "); ok {
+			f.Message = "the form cannot be read"
+			if strings.Contains(msg, "too large") {
+				const tooLarge = http.StatusRequestEntityTooLarge
+				p.Status, p.Title, p.Code = tooLarge, http.StatusText(tooLarge), codes[tooLarge]
+				f.Message = "the form is too large"
+			}
 		}
 		p.Errors = append(p.Errors, f)
 	}

@@ -134,7 +134,7 @@ type TaskBudget struct {
 
 // BudgetLimit is an amount; absent is no limit.
 type BudgetLimit struct {
-	USD     *budget.USD `json:"usd,omitempty" minimum:"0"`
+	USD     *budget.USD `json:"usd,omitempty" minimum:"0" maximum:"1000000000"`
 	Tokens  int64       `json:"tokens,omitempty" minimum:"0"`
 	Minutes int         `json:"minutes,omitempty" minimum:"0"`
 	Steps   int         `json:"steps,omitempty" minimum:"0"`

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -19,21 +18,23 @@ var (
 	errNotUTF8 = errors.New("it is not UTF-8")
 )
 
-// readJSON reads a body.
+// readJSON reads a body: into an any, which the validator looks at, then into the
+// type of the handler.
 func readJSON(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return errNotUTF8
 	}
-	if bytes.Contains(data, []byte(`\u0000`)) { // which may also be a backslash before the letters
-		var parsed any
-		if err := json.Unmarshal(data, &parsed); err != nil {
-			return err
-		}
-		if text.HoldsNUL(parsed) {
-			return errNUL
-		}
+	parsed, forValidator := v.(*any)
+	if !forValidator {
+		return readInto(data, v)
 	}
-	return json.Unmarshal(data, v)
+	if err := readAny(data, parsed); err != nil {
+		return err
+	}
+	if bytes.Contains(data, []byte(`\u0000`)) && text.HoldsNUL(*parsed) { // which may also be a backslash before the letters
+		return errNUL
+	}
+	return nil
 }
 
 // textual reports whether path and query are text once they are decoded.

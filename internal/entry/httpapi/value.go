@@ -26,7 +26,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 // last hours of the year 9999 into one that RFC 3339 has no digits for.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	if err := t.Time.UnmarshalJSON(b); err != nil {
-		return err
+		return errors.New("a time is written like 2026-01-31T07:00:00Z")
 	}
 	if y := t.UTC().Year(); y < 0 || y > 9999 {
 		return errors.New("a time lies between the years 0 and 9999 of UTC")
