@@ -233,6 +233,12 @@ func (c *client) raw(method, path string, body any) answer {
 	for k, v := range c.headers {
 		req.Header.Set(k, v)
 	}
+	return c.send(req)
+}
+
+// send sends a request as it is.
+func (c *client) send(req *http.Request) answer {
+	c.t.Helper()
 	res, err := plain.Do(req)
 	if err != nil {
 		c.t.Fatal(err)
@@ -242,7 +248,7 @@ func (c *client) raw(method, path string, body any) answer {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return answer{c.t, method + " " + path, res.StatusCode, res.Header, raw, res.Cookies()}
+	return answer{c.t, req.Method + " " + req.URL.RequestURI(), res.StatusCode, res.Header, raw, res.Cookies()}
 }
 
 func (c *client) get(path string) answer             { c.t.Helper(); return c.do("GET", path, nil) }

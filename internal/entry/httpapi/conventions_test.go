@@ -348,6 +348,28 @@ func TestWhatIsAskedForTwiceIsDoneOnce(t *testing.T) {
 	in.operator.post("/tasks/T-1/pause", nil).fails(409, "conflict")
 }
 
+// Whoever sends a key relies on it: one that is none is not passed over in silence.
+func TestAKeyThatIsNoneIsRefused(t *testing.T) {
+	in := start(t)
+	for name, keys := range map[string][]string{"empty": {""}, "blank": {"  "}, "two": {"a", "b"}, "the same twice": {"a", "a"}, "one of them empty": {"a", ""}} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", in.url+"/api/v1/tasks", strings.NewReader(`{"instruction":"x"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range in.operator.headers {
+			req.Header.Set(k, v)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header["Idempotency-Key"] = keys
+		if p := in.operator.send(req).fails(400, "invalid"); !p.at("header.Idempotency-Key") {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if n := len(in.viewer.get("/tasks").items()); n != 0 {
+		t.Errorf("%d tasks were made", n)
+	}
+}
+
 func TestARepeatedRequestThatIsUnderWayWaitsItsTurn(t *testing.T) {
 	in := start(t)
 	in.operator.newTask()

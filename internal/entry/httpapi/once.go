@@ -27,13 +27,18 @@ const maxKey = 255
 // sent: the first answer is kept and given again.
 func (s *Server) once(ctx huma.Context, next func(huma.Context)) {
 	r := routeOf(ctx)
-	key := ctx.Header("Idempotency-Key")
-	if !r.once || key == "" {
+	e := humaecho.Unwrap(ctx)
+	keys := e.Request().Header.Values("Idempotency-Key")
+	if !r.once || len(keys) == 0 {
 		next(ctx)
 		return
 	}
-	c := ctx.Context()
-	e := humaecho.Unwrap(ctx)
+	// One that is empty would count as none, and whoever sent it relies on one.
+	if len(keys) > 1 || keys[0] == "" {
+		s.refuse(ctx, errs.BadHeader("Idempotency-Key", "Send one Idempotency-Key of 1 to %d printable characters, or none.", maxKey))
+		return
+	}
+	c, key := ctx.Context(), keys[0]
 	if !printable(key) {
 		s.refuse(ctx, errs.BadField("header.Idempotency-Key", "invalid", nil, "An Idempotency-Key has 1 to %d printable characters.", maxKey))
 		return
