@@ -67,10 +67,10 @@ func BadField(location, code string, value any, format string, args ...any) *Err
 	return &Error{Kind: Invalid, Code: code, Msg: msg, Fields: []Field{{location, msg, value}}}
 }
 
-// BadHeader says that a header cannot be read as what it is for.
-func BadHeader(name, format string, args ...any) *Error {
+// Unreadable says that a part of a request cannot be read as what it is for.
+func Unreadable(location, format string, args ...any) *Error {
 	msg := fmt.Sprintf(format, args...)
-	return &Error{Kind: Malformed, Code: "invalid", Msg: msg, Fields: []Field{{"header." + name, msg, nil}}}
+	return &Error{Kind: Malformed, Code: "invalid", Msg: msg, Fields: []Field{{location, msg, nil}}}
 }
 
 // KindOf returns the kind of the first Error in err's chain, else Internal.

@@ -93,7 +93,7 @@ func (s *Server) agentRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			return sliced(ctx, s, "agents", *in, items, func(a agent.Agent) string { return a.ID }, agentOf)
+			return sliced(ctx, s, *in, items, func(a agent.Agent) string { return a.ID }, agentOf)
 		})
 	add(s, route{method: "GET", path: "/agents/{agent}", name: "getAgent", noun: "agents", role: access.Viewer, does: "One agent"},
 		func(ctx context.Context, in *ByAgent) (*agentOut, error) {

@@ -183,8 +183,7 @@ func (s *Server) briefRoutes() {
 }
 
 func (s *Server) briefs(ctx context.Context, in *briefsIn) (*listOut[Brief], error) {
-	list := "briefs/" + in.State // which is what the order depends on
-	p, err := s.page(ctx, list, in.Paging)
+	p, err := s.page(ctx, in.Paging)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +202,7 @@ func (s *Server) briefs(ctx context.Context, in *briefsIn) (*listOut[Brief], err
 	if err != nil {
 		return nil, err
 	}
-	out := listed(ctx, s, list, items, next, briefOf(names))
+	out := listed(ctx, s, items, next, briefOf(names))
 	return out, named(ctx, s, out.Body.Items, resolver)
 }
 

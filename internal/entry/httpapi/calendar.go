@@ -63,7 +63,7 @@ func (s *Server) calendarRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			return sliced(ctx, s, "calendars", *in, items, func(c store.Calendar) string { return c.ID }, calendarOf)
+			return sliced(ctx, s, *in, items, func(c store.Calendar) string { return c.ID }, calendarOf)
 		})
 	add(s, route{method: "GET", path: "/calendars/{calendar}", name: "getCalendar", noun: "calendars", role: access.Viewer, does: "One calendar"},
 		func(ctx context.Context, in *ByCalendar) (*calendarOut, error) {

@@ -42,7 +42,7 @@ type commentOut struct {
 func (s *Server) commentRoutes() {
 	add(s, route{method: "GET", path: "/tasks/{task}/comments", name: "listComments", noun: "comments", role: access.Viewer, does: "Comments under a task, the newest first"},
 		func(ctx context.Context, in *taskPageIn) (*listOut[Comment], error) {
-			p, err := s.page(ctx, "comments", in.Paging)
+			p, err := s.page(ctx, in.Paging)
 			if err != nil {
 				return nil, err
 			}
@@ -54,7 +54,7 @@ func (s *Server) commentRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			out := listed(ctx, s, "comments", items, next, commentOf)
+			out := listed(ctx, s, items, next, commentOf)
 			return out, named(ctx, s, out.Body.Items, func(c *Comment) *Actor { return &c.Author })
 		})
 	add(s, route{method: "POST", path: "/tasks/{task}/comments", name: "addComment", noun: "comments", role: access.Operator, status: 201, once: true, does: "Comment on a task"},

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -217,9 +218,62 @@ func TestAForgedCursorIsRefused(t *testing.T) {
 	for _, c := range []string{"x", "!!", "01900000-0000-7000-8000-000000000000", cursor + "AA"} {
 		in.viewer.get("/tasks?cursor="+c).fails(400, "invalid")
 	}
-	in.viewer.get("/tasks?sort=nextRunAt&cursor="+cursor).fails(400, "invalid") // of another order
-	in.viewer.get("/ticks?cursor="+cursor).fails(400, "invalid")                // of another list
-	in.abroad.get("/tasks?cursor="+cursor).fails(400, "invalid")                // of another workspace
+	for _, other := range []string{"sort=nextRunAt", "q=x", "status=backlog", "label=a", "priority=low", "deleted=true"} { // of another order, of other filters
+		in.viewer.get("/tasks?"+other+"&cursor="+cursor).fails(400, "invalid")
+	}
+	in.viewer.get("/tasks?limit=200&cursor=" + cursor).ok(200)   // a page may be longer than the one before
+	in.viewer.get("/ticks?cursor="+cursor).fails(400, "invalid") // of another list
+	in.abroad.get("/tasks?cursor="+cursor).fails(400, "invalid") // of another workspace
+}
+
+// Every list of one task is its own: a cursor of it reads on in no other's.
+func TestACursorIsOfOneTask(t *testing.T) {
+	in := start(t)
+	one, other := in.operator.newTask(), in.operator.newTask()
+	for range 2 {
+		in.operator.post("/tasks/"+one+"/comments", `{"content":"c"}`).ok(201)
+		in.operator.post("/tasks/"+one+"/pause", nil).ok(200)
+		in.operator.post("/tasks/"+one+"/resume", nil).ok(200)
+	}
+	for _, list := range []string{"comments", "moves"} {
+		cursor := in.viewer.get("/tasks/" + one + "/" + list + "?limit=1").ok(200).text("nextCursor")
+		in.viewer.get("/tasks/" + one + "/" + list + "?cursor=" + cursor).ok(200)
+		in.viewer.get("/tasks/"+other+"/"+list+"?cursor="+cursor).fails(400, "invalid")
+	}
+}
+
+// Of a query parameter that is given twice only one would count. Every operation
+// refuses every one of its own.
+func TestAQueryParameterIsGivenOnce(t *testing.T) {
+	in := start(t)
+	var doc struct {
+		Paths map[string]map[string]declared
+	}
+	if err := json.Unmarshal(in.nobody.get("/openapi.json").ok(200).Body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	th, asked := in.things(), 0
+	for path, ops := range doc.Paths {
+		for method, op := range ops {
+			for _, p := range op.Parameters {
+				if p.In != "query" {
+					continue
+				}
+				asked++
+				a := in.admin.do(strings.ToUpper(method), fill(path, th)+"?"+p.Name+"=1&"+p.Name+"=2", nil)
+				if !a.fails(400, "invalid").at("query." + p.Name) {
+					t.Errorf("%s does not name %s", a.what, p.Name)
+				}
+			}
+		}
+	}
+	if asked < 40 {
+		t.Errorf("only %d parameters were tried", asked)
+	}
+	in.operator.newTask()
+	if n := len(in.viewer.get("/tasks?status=completed,backlog").ok(200).items()); n != 1 {
+		t.Errorf("%d tasks of two statuses, want 1", n)
+	}
 }
 
 func TestAChangeOfAnOldVersionIsStale(t *testing.T) {

@@ -141,7 +141,7 @@ func (s *Server) cronJobRoutes() {
 }
 
 func (s *Server) cronJobs(ctx context.Context, in *cronJobsIn) (*listOut[CronJob], error) {
-	p, err := s.page(ctx, "cron-jobs", in.Paging)
+	p, err := s.page(ctx, in.Paging)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *Server) cronJobs(ctx context.Context, in *cronJobsIn) (*listOut[CronJob
 	if err != nil {
 		return nil, err
 	}
-	out := listed(ctx, s, "cron-jobs", items, next, of)
+	out := listed(ctx, s, items, next, of)
 	return out, named(ctx, s, out.Body.Items, func(j *CronJob) *Actor { return &j.CreatedBy })
 }
 

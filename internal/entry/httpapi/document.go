@@ -78,7 +78,7 @@ type pinIn struct {
 func (s *Server) documentRoutes() {
 	add(s, route{method: "GET", path: "/documents", name: "listDocuments", noun: "documents", role: access.Viewer, does: "The library, or what a search finds in it"},
 		func(ctx context.Context, in *documentsIn) (*listOut[Document], error) {
-			p, err := s.page(ctx, "documents", in.Paging)
+			p, err := s.page(ctx, in.Paging)
 			if err != nil {
 				return nil, err
 			}
@@ -86,7 +86,7 @@ func (s *Server) documentRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			out := listed(ctx, s, "documents", items, next, func(f store.Found) Document {
+			out := listed(ctx, s, items, next, func(f store.Found) Document {
 				d := documentOf(f.Document)
 				d.Snippet = f.Snippet
 				return d
@@ -137,7 +137,7 @@ func (s *Server) documentRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			return sliced(ctx, s, "pinned/"+taskID, in.Paging, items, func(d store.Document) string { return d.ID }, documentOf)
+			return sliced(ctx, s, in.Paging, items, func(d store.Document) string { return d.ID }, documentOf)
 		})
 	add(s, route{method: "PUT", path: "/tasks/{task}/documents/{doc}", name: "pinDocument", noun: "tasks", role: access.Operator, does: "Pin a document to a task"},
 		func(ctx context.Context, in *pinIn) (*struct{}, error) {
@@ -183,7 +183,7 @@ func (s *Server) documentVersions(ctx context.Context, in *struct {
 		return nil, err
 	}
 	key := func(v store.DocumentVersion) string { return strconv.FormatInt(v.Version, 10) }
-	out, err := sliced(ctx, s, "versions/"+d.ID, in.Paging, items, key, func(v store.DocumentVersion) Document { return documentOf(asOf(d, v)) })
+	out, err := sliced(ctx, s, in.Paging, items, key, func(v store.DocumentVersion) Document { return documentOf(asOf(d, v)) })
 	if err != nil {
 		return nil, err
 	}

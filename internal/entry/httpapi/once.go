@@ -35,7 +35,7 @@ func (s *Server) once(ctx huma.Context, next func(huma.Context)) {
 	}
 	// One that is empty would count as none, and whoever sent it relies on one.
 	if len(keys) > 1 || keys[0] == "" {
-		s.refuse(ctx, errs.BadHeader("Idempotency-Key", "Send one Idempotency-Key of 1 to %d printable characters, or none.", maxKey))
+		s.refuse(ctx, errs.Unreadable("header.Idempotency-Key", "Send one Idempotency-Key of 1 to %d printable characters, or none.", maxKey))
 		return
 	}
 	c, key := ctx.Context(), keys[0]

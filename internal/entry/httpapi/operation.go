@@ -121,7 +121,7 @@ func (s *Server) operationRoutes() {
 }
 
 func (s *Server) operations(ctx context.Context, in *operationsIn) (*listOut[Operation], error) {
-	p, err := s.page(ctx, "operations", in.Paging)
+	p, err := s.page(ctx, in.Paging)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (s *Server) operations(ctx context.Context, in *operationsIn) (*listOut[Ope
 		return nil, err
 	}
 	names, err := s.names(ctx, each(items, func(o store.Operation) string { return o.TaskID }))
-	return listed(ctx, s, "operations", items, next, operationOf(names)), err
+	return listed(ctx, s, items, next, operationOf(names)), err
 }
 
 func (s *Server) operation(ctx context.Context, operationID string) (*operationOut, error) {
@@ -170,7 +170,7 @@ func (s *Server) steps(ctx context.Context, in *stepsIn) (*listOut[Step], error)
 		return nil, err
 	}
 	key := func(st store.Step) string { return strconv.Itoa(st.Seq) }
-	return sliced(ctx, s, "steps/"+o.ID, in.Paging, steps, key, func(st store.Step) Step {
+	return sliced(ctx, s, in.Paging, steps, key, func(st store.Step) Step {
 		out := Step{
 			Seq: st.Seq, Kind: st.Kind, Model: st.Model, StopReason: st.StopReason, ToolCalls: []ToolCall{},
 			Usage:     Usage{st.InputTokens, st.OutputTokens, st.CacheReadTokens, st.CacheWriteTokens, st.ReasoningTokens},

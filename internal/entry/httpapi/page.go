@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/url"
 	"slices"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
@@ -26,22 +27,30 @@ type Page[T any] struct {
 type listOut[T any] struct{ Body Page[T] }
 
 // A cursor is the id that the next page begins after, signed for one list of one
-// workspace: nobody can make one up, and none reads on in another list.
+// workspace: nobody can make one up, and none reads on in another list, under other
+// filters or in another order.
 
 const cursorMAC = 12 // bytes; a guess is one call over the network
 
-func (s *Server) sign(ctx context.Context, list, after string) []byte {
+func (s *Server) sign(ctx context.Context, after string) []byte {
 	mac := hmac.New(sha256.New, s.cursorKey)
-	for _, part := range []string{list, caller(ctx).Scope.Workspace(), after} {
+	for _, part := range []string{listOf(whoOf(ctx).request.URL), caller(ctx).Scope.Workspace(), after} {
 		mac.Write([]byte(part))
 		mac.Write([]byte{0})
 	}
 	return mac.Sum(nil)[:cursorMAC]
 }
 
-// page reads what part of a list is asked for. list names it, with what its order
-// depends on.
-func (s *Server) page(ctx context.Context, list string, p Paging) (store.Page, error) {
+// listOf names a list: its address with all that was asked of it, save for the page.
+func listOf(u *url.URL) string {
+	asked := u.Query()
+	asked.Del("limit")
+	asked.Del("cursor")
+	return u.Path + "?" + asked.Encode() // by name
+}
+
+// page reads what part of a list is asked for.
+func (s *Server) page(ctx context.Context, p Paging) (store.Page, error) {
 	out := store.Page{Limit: p.Limit}
 	if p.Cursor == "" {
 		return out, nil
@@ -51,7 +60,7 @@ func (s *Server) page(ctx context.Context, list string, p Paging) (store.Page, e
 		return out, badCursor()
 	}
 	mac, after := raw[:cursorMAC], string(raw[cursorMAC:])
-	if !hmac.Equal(mac, s.sign(ctx, list, after)) {
+	if !hmac.Equal(mac, s.sign(ctx, after)) {
 		return out, badCursor()
 	}
 	out.After = after
@@ -59,14 +68,14 @@ func (s *Server) page(ctx context.Context, list string, p Paging) (store.Page, e
 }
 
 func badCursor() error {
-	return errs.New(errs.Malformed, "invalid", "This cursor is not one of this list. Begin without one.")
+	return errs.New(errs.Malformed, "invalid", "This cursor is not one of this list with these filters. Begin without one.")
 }
 
 // listed makes a page of an answer of the store.
-func listed[A, B any](ctx context.Context, s *Server, list string, items []A, next string, f func(A) B) *listOut[B] {
+func listed[A, B any](ctx context.Context, s *Server, items []A, next string, f func(A) B) *listOut[B] {
 	out := &listOut[B]{Page[B]{Items: each(items, f)}}
 	if next != "" {
-		cursor := base64.RawURLEncoding.EncodeToString(append(s.sign(ctx, list, next), next...))
+		cursor := base64.RawURLEncoding.EncodeToString(append(s.sign(ctx, next), next...))
 		out.Body.NextCursor = &cursor
 	}
 	return out
@@ -74,8 +83,8 @@ func listed[A, B any](ctx context.Context, s *Server, list string, items []A, ne
 
 // sliced makes a page of a list that the store returns whole, since it is short:
 // key tells one item from another.
-func sliced[A, B any](ctx context.Context, s *Server, list string, in Paging, items []A, key func(A) string, f func(A) B) (*listOut[B], error) {
-	p, err := s.page(ctx, list, in)
+func sliced[A, B any](ctx context.Context, s *Server, in Paging, items []A, key func(A) string, f func(A) B) (*listOut[B], error) {
+	p, err := s.page(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +97,7 @@ func sliced[A, B any](ctx context.Context, s *Server, list string, in Paging, it
 		items = items[:p.Limit]
 		next = key(items[len(items)-1])
 	}
-	return listed(ctx, s, list, items, next, f), nil
+	return listed(ctx, s, items, next, f), nil
 }
 
 // whole is a list that is never long enough for a second page.

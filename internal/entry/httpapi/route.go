@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 )
 
@@ -110,6 +112,10 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 			s.refuse(ctx, err)
 			return
 		}
+		if err := askedOnce(ctx.Operation(), req.URL.Query()); err != nil {
+			s.refuse(ctx, err)
+			return
+		}
 		w.request = req
 		c = context.WithValue(c, whoKey{}, w)
 	}
@@ -117,6 +123,22 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	if !safe(r.method) && s.Feed != nil {
 		s.Feed.Wake()
 	}
+}
+
+// askedOnce refuses a query parameter that is given more than once: only one of its
+// values would be read, and who sent them means all, or does not know which.
+func askedOnce(op *huma.Operation, query url.Values) error {
+	for _, p := range op.Parameters {
+		if n := len(query[p.Name]); p.In != "query" || n < 2 {
+			continue
+		}
+		how := "once"
+		if p.Schema != nil && p.Schema.Type == huma.TypeArray {
+			how = "once, with a comma between its values"
+		}
+		return errs.Unreadable("query."+p.Name, "Give the query parameter %s %s.", p.Name, how)
+	}
+	return nil
 }
 
 // crossOrigin stops what another site's page makes a browser send, by what the

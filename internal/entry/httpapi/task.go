@@ -241,8 +241,7 @@ func (s *Server) taskRoutes() {
 }
 
 func (s *Server) tasks(ctx context.Context, in *tasksIn) (*listOut[Task], error) {
-	list := "tasks/" + in.Sort
-	p, err := s.page(ctx, list, in.Paging)
+	p, err := s.page(ctx, in.Paging)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +263,7 @@ func (s *Server) tasks(ctx context.Context, in *tasksIn) (*listOut[Task], error)
 		return nil, err
 	}
 	ar, err := s.around(ctx, items)
-	return listed(ctx, s, list, items, next, taskOf(c, now, ar)), err
+	return listed(ctx, s, items, next, taskOf(c, now, ar)), err
 }
 
 func (s *Server) task(ctx context.Context, in *ByTask) (*taskOut, error) {

@@ -145,7 +145,7 @@ func (s *Server) why(ctx context.Context, in *ByTask) (*whyOut, error) {
 }
 
 func (s *Server) moves(ctx context.Context, in *taskPageIn) (*listOut[TaskMove], error) {
-	p, err := s.page(ctx, "moves", in.Paging)
+	p, err := s.page(ctx, in.Paging)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Server) moves(ctx context.Context, in *taskPageIn) (*listOut[TaskMove],
 	if err != nil {
 		return nil, err
 	}
-	out := listed(ctx, s, "moves", items, next, func(m store.Move) TaskMove {
+	out := listed(ctx, s, items, next, func(m store.Move) TaskMove {
 		return TaskMove{m.ID, m.From, m.To, m.Reason, actorOf(m.Actor), m.Note, Time{m.At}}
 	})
 	return out, named(ctx, s, out.Body.Items, func(m *TaskMove) *Actor { return &m.Actor })

@@ -80,7 +80,7 @@ func (s *Server) tickRoutes() {
 }
 
 func (s *Server) ticks(ctx context.Context, task string, f TickFilter, in Paging) (*listOut[Tick], error) {
-	p, err := s.page(ctx, "ticks", in)
+	p, err := s.page(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -100,5 +100,5 @@ func (s *Server) ticks(ctx context.Context, task string, f TickFilter, in Paging
 	if err != nil {
 		return nil, err
 	}
-	return listed(ctx, s, "ticks", items, next, tickOf(names)), nil
+	return listed(ctx, s, items, next, tickOf(names)), nil
 }

@@ -50,12 +50,12 @@ type ByID struct {
 func (s *Server) tokenRoutes() {
 	add(s, route{method: "GET", path: "/tokens", name: "listTokens", noun: "tokens", role: access.Admin, does: "The API tokens of the workspace"},
 		func(ctx context.Context, in *Paging) (*listOut[Token], error) {
-			p, err := s.page(ctx, "tokens", *in)
+			p, err := s.page(ctx, *in)
 			if err != nil {
 				return nil, err
 			}
 			items, next, err := s.Store.Tokens(ctx, caller(ctx).Scope, p)
-			return listed(ctx, s, "tokens", items, next, tokenOf), err
+			return listed(ctx, s, items, next, tokenOf), err
 		})
 	add(s, route{
 		method: "POST", path: "/tokens", name: "createToken", noun: "tokens", role: access.Admin, status: 201, once: true, secret: []string{"token"},

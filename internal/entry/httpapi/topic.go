@@ -141,7 +141,7 @@ type taskPageIn struct {
 func (s *Server) topicRoutes() {
 	add(s, route{method: "GET", path: "/tasks/{task}/topics", name: "listTopics", noun: "topics", role: access.Viewer, does: "The runs of a task, the newest first"},
 		func(ctx context.Context, in *taskPageIn) (*listOut[Topic], error) {
-			p, err := s.page(ctx, "topics", in.Paging)
+			p, err := s.page(ctx, in.Paging)
 			if err != nil {
 				return nil, err
 			}
@@ -155,7 +155,7 @@ func (s *Server) topicRoutes() {
 				return nil, err
 			}
 			f, err := s.topicWords(ctx, items)
-			return listed(ctx, s, "topics", items, next, f), err
+			return listed(ctx, s, items, next, f), err
 		})
 	add(s, route{method: "GET", path: "/topics/{id}", name: "getTopic", noun: "topics", role: access.Viewer, does: "One run of a task"},
 		func(ctx context.Context, in *ByID) (*topicOut, error) { return s.topic(ctx, in.ID) })

@@ -158,7 +158,7 @@ func (s *Server) workspaceRoutes() {
 		})
 	add(s, route{method: "GET", path: "/audit", name: "listAudit", noun: "audit", role: access.Admin, does: "Who changed what, the newest first"},
 		func(ctx context.Context, in *Paging) (*listOut[AuditEntry], error) {
-			p, err := s.page(ctx, "audit", *in)
+			p, err := s.page(ctx, *in)
 			if err != nil {
 				return nil, err
 			}
@@ -166,7 +166,7 @@ func (s *Server) workspaceRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			out := listed(ctx, s, "audit", items, next, func(e store.AuditEntry) AuditEntry {
+			out := listed(ctx, s, items, next, func(e store.AuditEntry) AuditEntry {
 				return AuditEntry{e.ID, actorOf(e.Actor), e.Action, Subject{e.SubjectKind, e.SubjectID}, e.Detail, Time{e.At}}
 			})
 			return out, named(ctx, s, out.Body.Items, func(e *AuditEntry) *Actor { return &e.Actor })

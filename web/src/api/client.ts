@@ -26,7 +26,10 @@ async function send(request: Request): Promise<Response> {
   return response
 }
 
-export const http = createClient<paths>({ baseUrl: base, fetch: send, credentials: 'same-origin' })
+// Lists in a query are one parameter with commas, as the contract has them.
+const querySerializer = { array: { style: 'form', explode: false } } as const
+
+export const http = createClient<paths>({ baseUrl: base, fetch: send, credentials: 'same-origin', querySerializer })
 
 type Answer<T> = Promise<{ data?: T; error?: unknown; response: Response }>
 
