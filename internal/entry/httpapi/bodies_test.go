@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,7 +95,7 @@ var oddities = []string{
 }
 
 // ourInsides are words of the language and the libraries that this is written with.
-var ourInsides = regexp.MustCompile(`(?i)go struct|go value|unmarshal|json:|strconv|sql|\bpq:|SQLSTATE|runtime|parsing time|parsing "|invalid character|httpapi|\bint64\b|float64|multipart:|\bmail: |invalid UUID|value out of range`)
+var ourInsides = regexp.MustCompile(`(?i)go struct|go value|unmarshal|json:|strconv|sql|\bpq:|SQLSTATE|runtime|parsing time|parsing "|invalid character|httpapi|\bint64\b|float64|multipart:|\bmail: |invalid UUID|value out of range|2006-01`)
 
 // What is wrong with a body is said in words, whatever is wrong with it: nobody has to
 // know what this is written in, and nothing that a client sends is a fault of ours.
@@ -173,5 +174,34 @@ func TestAWholeNumberMayBeWrittenWithPointOrExponent(t *testing.T) {
 		if got := a.text(at); got != want {
 			t.Errorf("%s is %s, want %s", at, got, want)
 		}
+	}
+}
+
+// So it is with what is asked for in an address.
+func TestAQueryThatDoesNotFitIsRefusedInWords(t *testing.T) {
+	in := start(t)
+	var doc struct {
+		Paths map[string]map[string]declared
+	}
+	if err := json.Unmarshal(in.nobody.get("/openapi.json").ok(200).Body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	th, asked := in.things(), 0
+	for path, ops := range doc.Paths {
+		for method, op := range ops {
+			for _, p := range op.Parameters {
+				if p.In != "query" {
+					continue
+				}
+				for _, odd := range oddities {
+					asked++
+					odd = strings.Trim(odd, `"`)
+					inWords(t, in.admin.do(strings.ToUpper(method), fill(path, th)+"?"+p.Name+"="+url.QueryEscape(odd), nil), odd)
+				}
+			}
+		}
+	}
+	if asked < 1000 {
+		t.Errorf("only %d addresses were tried", asked)
 	}
 }

@@ -89,7 +89,7 @@ func bulkOf(b store.Bulk) Bulk {
 
 // ByBulk is the address of an order for many tasks.
 type ByBulk struct {
-	ID string `path:"id" format:"uuid"`
+	ID string `path:"id" maxLength:"100" doc:"Its id"`
 }
 
 type bulkOut struct{ Body Bulk }

@@ -173,6 +173,9 @@ func newProblem(status int, msg string, causes ...error) huma.StatusError {
 				f.Message = "the form is too large"
 			}
 		}
+		if strings.HasPrefix(f.Location, "path.") { // nothing can be where no address leads
+			return problem(http.StatusNotFound, "", "There is nothing here.")
+		}
 		p.Errors = append(p.Errors, f)
 	}
 	if len(p.Errors) > 0 {

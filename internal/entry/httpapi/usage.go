@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"time"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
@@ -33,9 +32,9 @@ type UsageSum struct {
 }
 
 type usageIn struct {
-	By   string    `query:"by" enum:"day,agent,model,task" default:"day"`
-	From time.Time `query:"from" doc:"Default: 30 days ago"`
-	To   time.Time `query:"to" doc:"Default: now"`
+	By   string `query:"by" enum:"day,agent,model,task" default:"day" doc:"What a sum is of"`
+	From Time   `query:"from" doc:"Default: 30 days before to"`
+	To   Time   `query:"to" doc:"Default: now"`
 }
 
 func (s *Server) usageRoutes() {
@@ -46,15 +45,15 @@ func (s *Server) usageRoutes() {
 				return nil, err
 			}
 			if in.To.IsZero() {
-				in.To = now
+				in.To.Time = now
 			}
 			if in.From.IsZero() {
-				in.From = in.To.AddDate(0, 0, -30)
+				in.From.Time = in.To.AddDate(0, 0, -30)
 			}
-			if in.To.Before(in.From) {
+			if in.To.Before(in.From.Time) {
 				return nil, errs.BadField("query.to", "invalid", in.To.Format(timeFormat), "The end is before the beginning.")
 			}
-			sums, err := s.Store.UsageBy(ctx, caller(ctx).Scope, in.By, in.From, in.To)
+			sums, err := s.Store.UsageBy(ctx, caller(ctx).Scope, in.By, in.From.Time, in.To.Time)
 			return whole(sums, func(u store.UsageSum) UsageSum {
 				return UsageSum{u.Key, u.Operations, u.ModelCalls, usageOf(u.Usage), u.CostUSD}
 			}), err

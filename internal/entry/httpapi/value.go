@@ -34,6 +34,9 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// UnmarshalText reads a time of a query.
+func (t *Time) UnmarshalText(b []byte) error { return t.UnmarshalJSON([]byte(`"` + string(b) + `"`)) }
+
 // Schema says what t is in a body.
 func (Time) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "date-time"}

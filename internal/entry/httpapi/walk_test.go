@@ -206,3 +206,40 @@ func TestListsHoldNothingOfAnotherWorkspace(t *testing.T) {
 		t.Errorf("%d tasks were written", n)
 	}
 }
+
+// Whatever stands in a path where an id belongs: there is no such thing, in words.
+func TestWhatIsNoIDIsNotThere(t *testing.T) {
+	in := start(t)
+	var doc struct {
+		Paths map[string]map[string]declared
+	}
+	if err := json.Unmarshal(in.nobody.get("/openapi.json").ok(200).Body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	param := regexp.MustCompile(`\{\w+\}`)
+	asked := 0
+	for path, ops := range doc.Paths {
+		for method, op := range ops {
+			if op.OperationID == "watchEvents" {
+				continue
+			}
+			th := in.things()
+			for _, name := range param.FindAllString(path, -1) {
+				for _, odd := range []string{"abc", "T-0", "T-99999999999999999999", "B-99999999999999999999", "0", "-1", "1e3", "null", "00000000-0000-0000-0000-00000000000g", "%20", "'", "%E9%B7%BA", strings.Repeat("x", 101)} {
+					to := fill(strings.Replace(path, name, odd, 1), th)
+					var body any
+					if b := bodies[op.OperationID]; b != "" {
+						body = b
+					}
+					asked++
+					a := in.admin.do(strings.ToUpper(method), to, body)
+					a.fails(404, "not_found")
+					inWords(t, a, odd)
+				}
+			}
+		}
+	}
+	if asked < 300 {
+		t.Errorf("only %d addresses were tried", asked)
+	}
+}

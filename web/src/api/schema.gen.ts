@@ -4762,6 +4762,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -4798,6 +4799,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -5906,8 +5908,9 @@ export interface operations {
     getUsage: {
         parameters: {
             query?: {
+                /** @description What a sum is of */
                 by?: "day" | "agent" | "model" | "task";
-                /** @description Default: 30 days ago */
+                /** @description Default: 30 days before to */
                 from?: string;
                 /** @description Default: now */
                 to?: string;
