@@ -61,16 +61,16 @@ func (p Profile) domain() agent.Profile {
 
 // AgentCreate is what an agent is made of.
 type AgentCreate struct {
-	Slug        string  `json:"slug" pattern:"^[a-z0-9][a-z0-9-]{0,62}$"`
-	Name        string  `json:"name" minLength:"1" maxLength:"200"`
-	Description string  `json:"description,omitempty" maxLength:"10000"`
-	Profile     Profile `json:"profile"`
+	Slug        string  `json:"slug" pattern:"^[a-z0-9][a-z0-9-]{0,62}$" doc:"How it is addressed: lower case, digits and hyphens, at most 63; never changed"`
+	Name        string  `json:"name" minLength:"1" maxLength:"200" doc:"What people see"`
+	Description string  `json:"description,omitempty" maxLength:"10000" doc:"What it is for, for people and for agents that choose"`
+	Profile     Profile `json:"profile" doc:"What it is: model, words, tools, limits"`
 }
 
 // AgentPatch changes an agent; a changed profile is a new revision.
 type AgentPatch struct {
-	Name        Maybe[string]     `json:"name,omitzero" minLength:"1" maxLength:"200"`
-	Description Maybe[string]     `json:"description,omitzero" maxLength:"10000"`
+	Name        Maybe[string]     `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"What people see"`
+	Description Maybe[string]     `json:"description,omitzero" maxLength:"10000" doc:"What it is for; null: nothing"`
 	Profile     Maybe[Profile]    `json:"profile,omitzero" doc:"As a whole"`
 	QuietHours  Maybe[QuietHours] `json:"quietHours,omitzero" doc:"As a whole; null for none"`
 	Version     *int64            `json:"version,omitempty" doc:"The version that was read"`
@@ -140,7 +140,7 @@ func (s *Server) createAgent(ctx context.Context, in *struct{ Body AgentCreate }
 
 func (s *Server) editAgent(ctx context.Context, in *struct {
 	ByAgent
-	IfMatch string `header:"If-Match"`
+	IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 	Body    AgentPatch
 }) (*agentOut, error) {
 	c, b := caller(ctx), in.Body

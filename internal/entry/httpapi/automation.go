@@ -15,27 +15,27 @@ import (
 type Automation struct {
 	Mode string `json:"mode" doc:"heartbeat, schedule or every"`
 
-	IntervalSeconds int64 `json:"intervalSeconds,omitempty" doc:"heartbeat: from the end of a run to the next"`
-	MinSeconds      int64 `json:"minSeconds,omitempty" doc:"heartbeat: the soonest that its agent may ask for"`
-	MaxSeconds      int64 `json:"maxSeconds,omitempty" doc:"heartbeat: the latest that its agent may ask for"`
+	IntervalSeconds int64 `json:"intervalSeconds,omitempty" doc:"heartbeat, needed: from the end of a run to the next, from the least that this instance allows (10 unless configured) to 316,224,000 (ten years)"`
+	MinSeconds      int64 `json:"minSeconds,omitempty" doc:"heartbeat: the soonest that its agent may ask for; absent: intervalSeconds"`
+	MaxSeconds      int64 `json:"maxSeconds,omitempty" doc:"heartbeat: the latest that its agent may ask for, up to 316,224,000 (ten years); absent: intervalSeconds"`
 
-	Pattern  string  `json:"pattern,omitempty" doc:"schedule: five fields of cron"`
-	Timezone *string `json:"timezone,omitempty" doc:"IANA name; absent: the creator's"`
+	Pattern  string  `json:"pattern,omitempty" doc:"schedule, needed: five fields of cron, or a word such as @daily or @every 90m"`
+	Timezone *string `json:"timezone,omitempty" doc:"IANA name, of its times, days and hours; absent: the creator's"`
 
-	EverySeconds int64 `json:"everySeconds,omitempty" doc:"every: a fixed grid in absolute time"`
-	Anchor       *Time `json:"anchor,omitempty" doc:"every: a point of the grid"`
+	EverySeconds int64 `json:"everySeconds,omitempty" doc:"every, needed: a fixed grid in absolute time, from the least that this instance allows to 316,224,000 (ten years)"`
+	Anchor       *Time `json:"anchor,omitempty" doc:"every: a point of the grid; absent: startsAt, else when it was saved"`
 
-	Overlap        string `json:"overlap,omitempty" doc:"What becomes of a time while a run is open: skip, queue or cancel"`
-	Missed         string `json:"missed,omitempty" doc:"What becomes of times that nobody was up for: latest, skip or all"`
-	CatchUpSeconds *int64 `json:"catchUpSeconds,omitempty" doc:"How old a missed time may be; absent: by the pattern"`
-	JitterSeconds  int64  `json:"jitterSeconds,omitempty"`
-	MaxExecutions  int    `json:"maxExecutions,omitempty"`
-	StartsAt       *Time  `json:"startsAt,omitempty"`
-	EndsAt         *Time  `json:"endsAt,omitempty"`
-	TimeoutSeconds int64  `json:"timeoutSeconds,omitempty" doc:"No progress for so long ends a run"`
+	Overlap        string `json:"overlap,omitempty" doc:"What becomes of a time while a run is open: skip (default), queue behind it, or cancel it"`
+	Missed         string `json:"missed,omitempty" doc:"What becomes of times that nobody was up for: latest runs the newest of them (default), skip none, all up to 25"`
+	CatchUpSeconds *int64 `json:"catchUpSeconds,omitempty" doc:"How old a missed time may be to run, 0 to 2,678,400; absent: 3600 when it comes more often than daily, else 43,200"`
+	JitterSeconds  int64  `json:"jitterSeconds,omitempty" doc:"How much later a time may come, so that not all come at once: 0 to 86,400, at most half the way to the next; default 0"`
+	MaxExecutions  int    `json:"maxExecutions,omitempty" doc:"Runs after which the task is completed, 0 to 1,000,000,000; 0 or absent: no limit"`
+	StartsAt       *Time  `json:"startsAt,omitempty" doc:"No time comes before it; absent: from now on"`
+	EndsAt         *Time  `json:"endsAt,omitempty" doc:"No time comes after it; absent: without end"`
+	TimeoutSeconds int64  `json:"timeoutSeconds,omitempty" doc:"No progress for so long ends a run as timeout, 0 to 2,678,400; 0 or absent: no such limit"`
 
-	Conditions *Conditions `json:"conditions,omitempty"`
-	Exclusions *Exclusions `json:"exclusions,omitempty"`
+	Conditions *Conditions `json:"conditions,omitempty" doc:"Which days and hours count; absent: all"`
+	Exclusions *Exclusions `json:"exclusions,omitempty" doc:"Dates on which nothing runs; absent: none"`
 
 	NextFires []Time `json:"nextFires,omitempty" readOnly:"true" doc:"The next five, in answers"`
 }
@@ -43,8 +43,8 @@ type Automation struct {
 // Conditions restrict the week and the day.
 type Conditions struct {
 	ActiveDays          []int  `json:"activeDays,omitempty" doc:"0 is Sunday"`
-	ActiveHours         *Hours `json:"activeHours,omitempty"`
-	MaxExecutionsPerDay int    `json:"maxExecutionsPerDay,omitempty"`
+	ActiveHours         *Hours `json:"activeHours,omitempty" doc:"The span of the wall clock in the timezone in which times count; absent: the whole day"`
+	MaxExecutionsPerDay int    `json:"maxExecutionsPerDay,omitempty" doc:"Runs per day of the timezone, 0 to 100,000; 0 or absent: no limit"`
 }
 
 // Hours is a span of the wall clock; it may reach over midnight.
@@ -55,15 +55,15 @@ type Hours struct {
 
 // Exclusions are dates on which nothing runs.
 type Exclusions struct {
-	Dates     []string    `json:"dates,omitempty"`
-	Ranges    []DateRange `json:"ranges,omitempty"`
-	Calendars []string    `json:"calendars,omitempty"`
+	Dates     []string    `json:"dates,omitempty" doc:"Like 2026-12-25; at most 366"`
+	Ranges    []DateRange `json:"ranges,omitempty" doc:"At most 100"`
+	Calendars []string    `json:"calendars,omitempty" doc:"Names of calendars of the workspace; at most 20"`
 }
 
 // DateRange is a range of dates, both included.
 type DateRange struct {
-	From string `json:"from"`
-	To   string `json:"to"`
+	From string `json:"from" doc:"The first day: 2026-12-24"`
+	To   string `json:"to" doc:"The last day, included: 2027-01-01"`
 }
 
 func (a Automation) domain() schedule.Automation {
@@ -220,7 +220,7 @@ type Preview struct {
 
 type previewIn struct {
 	Body struct {
-		Automation Automation `json:"automation"`
+		Automation Automation `json:"automation" doc:"As POST /tasks takes it"`
 		From       *Time      `json:"from,omitempty" doc:"Default: now"`
 		Count      int        `json:"count,omitempty" minimum:"1" maximum:"100" doc:"Default: 5"`
 		Agent      string     `json:"agent,omitempty" maxLength:"100" doc:"Id or slug of who would run it: its quiet hours count as well"`

@@ -26,6 +26,7 @@ type schema struct {
 type contract struct {
 	Paths map[string]map[string]struct {
 		OperationID string
+		Parameters  []struct{ Name, In, Description string }
 		RequestBody *struct {
 			Content map[string]struct{ Schema schema }
 		}
@@ -203,5 +204,38 @@ func TestAQueryThatDoesNotFitIsRefusedInWords(t *testing.T) {
 	}
 	if asked < 1000 {
 		t.Errorf("only %d addresses were tried", asked)
+	}
+}
+
+// Who reads the contract need not read the program: every field that may be sent, and
+// every part of an address and every header, says what it means.
+func TestEverythingThatIsSentIsDescribed(t *testing.T) {
+	in := start(t)
+	c := in.contract()
+	described := 0
+	for path, ops := range c.Paths {
+		for method, op := range ops {
+			for _, p := range op.Parameters {
+				if described++; p.Description == "" {
+					t.Errorf("%s %s: nothing is said of %s in the %s", method, path, p.Name, p.In)
+				}
+			}
+			if op.RequestBody == nil {
+				continue
+			}
+			for kind, content := range op.RequestBody.Content {
+				for _, f := range c.fields(content.Schema, nil) {
+					if f.path[len(f.path)-1] == "[]" {
+						continue // its list is described
+					}
+					if described++; f.schema.Description == "" {
+						t.Errorf("%s (%s): nothing is said of %s", op.OperationID, kind, strings.Join(f.path, "."))
+					}
+				}
+			}
+		}
+	}
+	if described < 400 {
+		t.Errorf("only %d things were looked at", described)
 	}
 }

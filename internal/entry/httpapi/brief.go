@@ -85,10 +85,10 @@ type ByBrief struct {
 
 type briefsIn struct {
 	Paging
-	State    string `query:"state" enum:"unresolved,resolved,all" default:"unresolved"`
-	Priority string `query:"priority" enum:"urgent,normal,info"`
-	Type     string `query:"type" enum:"decision,result,insight,error"`
-	Task     string `query:"task" maxLength:"100"`
+	State    string `query:"state" enum:"unresolved,resolved,all" default:"unresolved" doc:"Which are asked for"`
+	Priority string `query:"priority" enum:"urgent,normal,info" doc:"Of this one"`
+	Type     string `query:"type" enum:"decision,result,insight,error" doc:"Of this one"`
+	Task     string `query:"task" maxLength:"100" doc:"Of this one: its id or identifier"`
 	Assignee string `query:"assignee" maxLength:"100" doc:"A person's id, or me"`
 }
 
@@ -107,7 +107,7 @@ type resolveIn struct {
 	ByBrief
 	Body struct {
 		Action  string `json:"action" minLength:"1" maxLength:"100" doc:"The key of one of its actions"`
-		Comment string `json:"comment,omitempty" maxLength:"20000"`
+		Comment string `json:"comment,omitempty" maxLength:"20000" doc:"An answer in words: the next run reads it first"`
 	}
 }
 

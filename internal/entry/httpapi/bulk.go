@@ -11,13 +11,13 @@ import (
 // TaskWords narrow a choice of tasks: in the query of a list, and in the body of an
 // order for many of them.
 type TaskWords struct {
-	Status        []string `query:"status" json:"status,omitempty" enum:"backlog,scheduled,running,paused,completed,failed,canceled"`
-	Priority      []string `query:"priority" json:"priority,omitempty" enum:"none,urgent,high,normal,low"`
+	Status        []string `query:"status" json:"status,omitempty" enum:"backlog,scheduled,running,paused,completed,failed,canceled" doc:"Any of these"`
+	Priority      []string `query:"priority" json:"priority,omitempty" enum:"none,urgent,high,normal,low" doc:"Any of these"`
 	AssigneeAgent string   `query:"assigneeAgent" json:"assigneeAgent,omitempty" maxLength:"100" doc:"Its id or slug"`
 	AssigneeUser  string   `query:"assigneeUser" json:"assigneeUser,omitempty" maxLength:"100" doc:"A person's id, or me"`
 	Parent        string   `query:"parent" json:"parent,omitempty" maxLength:"100" doc:"A task, or none for those at the top"`
-	Automation    string   `query:"automation" json:"automation,omitempty" enum:"heartbeat,schedule,every,once,none"`
-	Label         string   `query:"label" json:"label,omitempty" maxLength:"50"`
+	Automation    string   `query:"automation" json:"automation,omitempty" enum:"heartbeat,schedule,every,once,none" doc:"What makes it run; once: a start time, none: nothing"`
+	Label         string   `query:"label" json:"label,omitempty" maxLength:"50" doc:"Has this one"`
 	Standing      string   `query:"standing" json:"standing,omitempty" enum:"false,true,all" doc:"Also, or only, tasks that stand for cron jobs, which are left out otherwise"`
 	Q             string   `query:"q" json:"q,omitempty" maxLength:"200" doc:"In name, identifier and instruction"`
 }
@@ -44,7 +44,7 @@ func (s *Server) taskFilter(ctx context.Context, w TaskWords) (f store.TaskFilte
 
 // BulkAsk is an order for many tasks: those of ids, or those that the filter matches.
 type BulkAsk struct {
-	Action string     `json:"action" enum:"pause,resume,cancel"`
+	Action string     `json:"action" enum:"pause,resume,cancel" doc:"What is done to each, as its own button does it"`
 	IDs    []string   `json:"ids,omitempty" maxItems:"1000" doc:"Tasks, by id or identifier; one that there is not refuses the whole"`
 	Filter *TaskWords `json:"filter,omitempty" doc:"As GET /tasks takes it; {} is all. More than 1,000 tasks are refused"`
 	Note   string     `json:"note,omitempty" maxLength:"2000" doc:"Stands in the history of each task"`

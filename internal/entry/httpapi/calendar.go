@@ -30,7 +30,7 @@ func calendarOf(c store.Calendar) Calendar {
 
 // CalendarCreate is what a calendar is made of.
 type CalendarCreate struct {
-	Name   string      `json:"name" minLength:"1" maxLength:"100"`
+	Name   string      `json:"name" minLength:"1" maxLength:"100" doc:"What schedules name in exclusions.calendars; one of a kind in the workspace"`
 	Dates  []string    `json:"dates,omitempty" doc:"2026-12-25"`
 	Ranges []DateRange `json:"ranges,omitempty" doc:"Both ends are included"`
 }
@@ -38,8 +38,8 @@ type CalendarCreate struct {
 // CalendarPatch changes a calendar; each list as a whole.
 type CalendarPatch struct {
 	Name    Maybe[string]      `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"Of a calendar that no schedule names"`
-	Dates   Maybe[[]string]    `json:"dates,omitzero"`
-	Ranges  Maybe[[]DateRange] `json:"ranges,omitzero"`
+	Dates   Maybe[[]string]    `json:"dates,omitzero" doc:"Like 2026-12-25, in place of all there were; null: none"`
+	Ranges  Maybe[[]DateRange] `json:"ranges,omitzero" doc:"In place of all there were; null: none"`
 	Version *int64             `json:"version,omitempty" doc:"The version that was read"`
 }
 
@@ -76,7 +76,7 @@ func (s *Server) calendarRoutes() {
 	add(s, route{method: "PATCH", path: "/calendars/{calendar}", name: "editCalendar", noun: "calendars", role: access.Operator, does: "Change a calendar, for every schedule that names it"},
 		func(ctx context.Context, in *struct {
 			ByCalendar
-			IfMatch string `header:"If-Match"`
+			IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 			Body    CalendarPatch
 		}) (*calendarOut, error) {
 			b := in.Body

@@ -31,7 +31,7 @@ func commentOf(c store.Comment) Comment {
 
 // CommentText is what is written.
 type CommentText struct {
-	Content string `json:"content" minLength:"1" maxLength:"100000"`
+	Content string `json:"content" minLength:"1" maxLength:"100000" doc:"Markdown; the next run reads it first"`
 }
 
 type commentOut struct {
@@ -68,7 +68,7 @@ func (s *Server) commentRoutes() {
 	add(s, route{method: "PATCH", path: "/comments/{id}", name: "editComment", noun: "comments", role: access.Operator, does: "Change your comment"},
 		func(ctx context.Context, in *struct {
 			ByID
-			IfMatch string `header:"If-Match"`
+			IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 			Body    CommentText
 		}) (*commentOut, error) {
 			c, err := s.Steer.EditComment(ctx, caller(ctx), in.ID, expected(in.IfMatch, nil), in.Body.Content)

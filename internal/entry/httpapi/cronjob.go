@@ -44,12 +44,12 @@ type CronJob struct {
 
 // CronTemplate is what the tasks of a cron job are made of, as POST /tasks takes it.
 type CronTemplate struct {
-	Instruction string      `json:"instruction" minLength:"1" maxLength:"100000"`
+	Instruction string      `json:"instruction" minLength:"1" maxLength:"100000" doc:"What each task is to do"`
 	Name        string      `json:"name,omitempty" maxLength:"200" doc:"Default: the job's"`
-	Description string      `json:"description,omitempty" maxLength:"20000"`
-	Priority    string      `json:"priority,omitempty" enum:"none,urgent,high,normal,low"`
-	Labels      []string    `json:"labels,omitempty" maxItems:"20"`
-	MaxTopics   *int        `json:"maxTopics,omitempty" minimum:"1"`
+	Description string      `json:"description,omitempty" maxLength:"20000" doc:"For people: why it is there"`
+	Priority    string      `json:"priority,omitempty" enum:"none,urgent,high,normal,low" doc:"Who goes first of what is due at once; default none"`
+	Labels      []string    `json:"labels,omitempty" maxItems:"20" doc:"At most 20, of up to 50 characters each"`
+	MaxTopics   *int        `json:"maxTopics,omitempty" minimum:"1" doc:"Runs after which each task is completed; absent: no limit"`
 	Config      *TaskConfig `json:"config,omitempty" doc:"acceptance is auto unless it says review"`
 }
 
@@ -75,12 +75,12 @@ func cronTemplateOf(t steer.Template) CronTemplate {
 type CronJobCreate struct {
 	Agent         string        `json:"agent" minLength:"1" maxLength:"100" doc:"Its id or slug"`
 	Name          string        `json:"name,omitempty" maxLength:"200" doc:"Default: from the words of the work"`
-	Pattern       string        `json:"pattern" maxLength:"200"`
+	Pattern       string        `json:"pattern" maxLength:"200" doc:"Five fields of cron, or a word such as @daily or @every 90m"`
 	Timezone      *string       `json:"timezone,omitempty" doc:"IANA name; absent: the creator's"`
 	Prompt        string        `json:"prompt,omitempty" maxLength:"100000" doc:"Run again and again, each run after the handoff of the one before"`
 	Template      *CronTemplate `json:"template,omitempty" doc:"Each time makes a task of its own, which runs at once"`
-	MaxExecutions int           `json:"maxExecutions,omitempty" minimum:"1"`
-	Conditions    *Conditions   `json:"conditions,omitempty"`
+	MaxExecutions int           `json:"maxExecutions,omitempty" minimum:"1" doc:"Times after which the job ends; absent: no limit"`
+	Conditions    *Conditions   `json:"conditions,omitempty" doc:"Which days and hours count; absent: all"`
 	Enabled       *bool         `json:"enabled,omitempty" doc:"Default: true"`
 	Documents     []string      `json:"documents,omitempty" maxItems:"100" doc:"Ids of documents to pin; each task of a template gets them"`
 	Files         []string      `json:"files,omitempty" maxItems:"100" doc:"Ids of uploaded files, likewise"`
@@ -88,12 +88,12 @@ type CronJobCreate struct {
 
 // CronJobPatch is a JSON merge patch of a cron job. It keeps its kind.
 type CronJobPatch struct {
-	Agent         Maybe[string]                   `json:"agent,omitzero" minLength:"1" maxLength:"100"`
+	Agent         Maybe[string]                   `json:"agent,omitzero" minLength:"1" maxLength:"100" doc:"Its id or slug: who runs it from now on"`
 	Name          Maybe[string]                   `json:"name,omitzero" maxLength:"200" doc:"null: from the words of the work"`
-	Pattern       Maybe[string]                   `json:"pattern,omitzero" maxLength:"200"`
+	Pattern       Maybe[string]                   `json:"pattern,omitzero" maxLength:"200" doc:"Five fields of cron; planned anew at once"`
 	Timezone      Maybe[string]                   `json:"timezone,omitzero" doc:"null: the caller's"`
-	Prompt        Maybe[string]                   `json:"prompt,omitzero" minLength:"1" maxLength:"100000"`
-	Template      Maybe[rawAs[CronTemplatePatch]] `json:"template,omitzero"`
+	Prompt        Maybe[string]                   `json:"prompt,omitzero" minLength:"1" maxLength:"100000" doc:"Of a job with a prompt: what each time runs"`
+	Template      Maybe[rawAs[CronTemplatePatch]] `json:"template,omitzero" doc:"Of a job with a template: what it names is changed"`
 	MaxExecutions Maybe[int]                      `json:"maxExecutions,omitzero" minimum:"1" doc:"null: no limit"`
 	Conditions    Maybe[Conditions]               `json:"conditions,omitzero" doc:"As a whole"`
 	Enabled       Maybe[bool]                     `json:"enabled,omitzero" doc:"false cancels what was planned; true does not catch up"`
@@ -102,7 +102,7 @@ type CronJobPatch struct {
 
 // CronTemplatePatch is a template of which any part may be absent.
 type CronTemplatePatch struct {
-	Instruction string `json:"instruction,omitempty" minLength:"1" maxLength:"100000"`
+	Instruction string `json:"instruction,omitempty" minLength:"1" maxLength:"100000" doc:"What each task is to do"`
 	CronTemplate
 }
 
@@ -114,7 +114,7 @@ type ByCronJob struct {
 type cronJobsIn struct {
 	Paging
 	Agent   string `query:"agent" maxLength:"100" doc:"Its id or slug"`
-	Enabled string `query:"enabled" enum:"true,false"`
+	Enabled string `query:"enabled" enum:"true,false" doc:"Only those that are, or are not"`
 }
 
 type cronJobOut struct {
@@ -185,7 +185,7 @@ func (s *Server) createCronJob(ctx context.Context, in *struct{ Body CronJobCrea
 
 func (s *Server) editCronJob(ctx context.Context, in *struct {
 	ByCronJob
-	IfMatch string `header:"If-Match"`
+	IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 	Body    CronJobPatch
 }) (*cronJobOut, error) {
 	b := in.Body

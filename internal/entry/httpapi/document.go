@@ -34,18 +34,18 @@ func documentOf(d store.Document) Document {
 
 // DocumentCreate is what a document is made of.
 type DocumentCreate struct {
-	Title   string `json:"title" minLength:"1" maxLength:"300"`
-	Content string `json:"content"`
-	Folder  string `json:"folder,omitempty" maxLength:"500"`
+	Title   string `json:"title" minLength:"1" maxLength:"300" doc:"What people and agents see"`
+	Content string `json:"content" doc:"At most 4 MiB"`
+	Folder  string `json:"folder,omitempty" maxLength:"500" doc:"Like a/b; absent: at the top"`
 	Kind    string `json:"kind,omitempty" enum:"markdown,text,csv,json,html" doc:"Default: markdown"`
 }
 
 // DocumentPatch is a JSON merge patch of a document; it makes a new version.
 type DocumentPatch struct {
-	Title   Maybe[string] `json:"title,omitzero" minLength:"1" maxLength:"300"`
-	Content Maybe[string] `json:"content,omitzero"`
-	Folder  Maybe[string] `json:"folder,omitzero" maxLength:"500"`
-	Kind    Maybe[string] `json:"kind,omitzero" enum:"markdown,text,csv,json,html"`
+	Title   Maybe[string] `json:"title,omitzero" minLength:"1" maxLength:"300" doc:"What people and agents see"`
+	Content Maybe[string] `json:"content,omitzero" doc:"At most 4 MiB; null: nothing"`
+	Folder  Maybe[string] `json:"folder,omitzero" maxLength:"500" doc:"Like a/b; null: at the top"`
+	Kind    Maybe[string] `json:"kind,omitzero" enum:"markdown,text,csv,json,html" doc:"How it is shown"`
 	Version *int64        `json:"version,omitempty" doc:"The version that was read; a newer one is refused as stale"`
 }
 
@@ -56,12 +56,12 @@ const documentLimit = 2*store.MaxDocument + 64<<10
 
 // ByDocument is the address of a document.
 type ByDocument struct {
-	Doc string `path:"doc" maxLength:"100"`
+	Doc string `path:"doc" maxLength:"100" doc:"Its id"`
 }
 
 type documentsIn struct {
 	Paging
-	Folder string `query:"folder" maxLength:"500"`
+	Folder string `query:"folder" maxLength:"500" doc:"In this one: a/b"`
 	Q      string `query:"q" maxLength:"500" doc:"Full text; the best matches first, on one page"`
 }
 
@@ -117,7 +117,7 @@ func (s *Server) documentRoutes() {
 	add(s, route{method: "GET", path: "/documents/{doc}/versions/{version}", name: "getDocumentVersion", noun: "documents", role: access.Viewer, does: "A document as it was"},
 		func(ctx context.Context, in *struct {
 			ByDocument
-			Version int64 `path:"version" minimum:"1"`
+			Version int64 `path:"version" minimum:"1" doc:"Its number"`
 		}) (*documentOut, error) {
 			d, err := s.Store.Document(ctx, caller(ctx).Scope, in.Doc)
 			if err != nil {
@@ -157,7 +157,7 @@ func documentAnswer(d store.Document, err error) (*documentOut, error) {
 
 func (s *Server) editDocument(ctx context.Context, in *struct {
 	ByDocument
-	IfMatch string `header:"If-Match"`
+	IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 	Body    DocumentPatch
 }) (*documentOut, error) {
 	b := in.Body

@@ -36,7 +36,7 @@ const (
 
 type eventsIn struct {
 	Request
-	LastEventID string `header:"Last-Event-ID"`
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen; absent: from now on"`
 }
 
 func (s *Server) eventRoutes() {

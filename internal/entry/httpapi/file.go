@@ -93,7 +93,7 @@ func (s *Server) fileRoutes() {
 	s.api.OpenAPI().Paths["/files"].Post.RequestBody = &huma.RequestBody{
 		Required: true,
 		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{
-			Type: huma.TypeObject, Properties: map[string]*huma.Schema{"file": {Type: huma.TypeString, Format: "binary"}}, Required: []string{"file"},
+			Type: huma.TypeObject, Properties: map[string]*huma.Schema{"file": {Type: huma.TypeString, Format: "binary", Description: "The bytes; the name that comes with them is kept"}}, Required: []string{"file"},
 		}}},
 	}
 	add(s, route{method: "GET", path: "/files/{id}", name: "getFile", noun: "files", role: access.Viewer, time: uploadTime, does: "Download a file"},

@@ -40,10 +40,10 @@ type Operation struct {
 
 // Limits is what an operation may use; absent is no limit.
 type Limits struct {
-	Steps   int         `json:"steps,omitempty"`
-	Tokens  int64       `json:"tokens,omitempty"`
-	USD     *budget.USD `json:"usd,omitempty"`
-	Seconds int         `json:"seconds,omitempty"`
+	Steps   int         `json:"steps,omitempty" doc:"Model calls; 0 or absent: 40"`
+	Tokens  int64       `json:"tokens,omitempty" doc:"Input and output together; 0 or absent: 500,000"`
+	USD     *budget.USD `json:"usd,omitempty" doc:"Dollars; absent: no limit. Holds for models whose price is known"`
+	Seconds int         `json:"seconds,omitempty" doc:"Of the wall clock, from the first step on; 0 or absent: 1800"`
 }
 
 func operationOf(names names) func(store.Operation) Operation {
@@ -90,10 +90,10 @@ type ToolCall struct {
 
 type operationsIn struct {
 	Paging
-	Status string `query:"status" enum:"idle,running,waiting_for_human,waiting_for_async_tool,done,error,interrupted"`
-	Agent  string `query:"agent" maxLength:"100"`
-	Task   string `query:"task" maxLength:"100"`
-	Parent string `query:"parent" format:"uuid"`
+	Status string `query:"status" enum:"idle,running,waiting_for_human,waiting_for_async_tool,done,error,interrupted" doc:"Of this one"`
+	Agent  string `query:"agent" maxLength:"100" doc:"Its id or slug"`
+	Task   string `query:"task" maxLength:"100" doc:"Its id or identifier"`
+	Parent string `query:"parent" format:"uuid" doc:"Id of the operation that began it"`
 }
 
 type operationOut struct{ Body Operation }

@@ -64,8 +64,8 @@ type Me struct {
 
 type loginIn struct {
 	Body struct {
-		Email    string `json:"email" minLength:"1" maxLength:"320"`
-		Password string `json:"password" minLength:"1" maxLength:"512"`
+		Email    string `json:"email" minLength:"1" maxLength:"320" doc:"Of the account, in any case"`
+		Password string `json:"password" minLength:"1" maxLength:"512" doc:"Of the account"`
 	}
 	UserAgent string `header:"User-Agent" hidden:"true"`
 }
@@ -76,12 +76,12 @@ type loginOut struct {
 }
 
 type meIn struct {
-	IfMatch string `header:"If-Match"`
+	IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 	Body    struct {
-		Name     Maybe[string] `json:"name,omitzero" minLength:"1" maxLength:"200"`
-		Timezone Maybe[string] `json:"timezone,omitzero" maxLength:"100"`
-		Language Maybe[string] `json:"language,omitzero" enum:"en,zh-CN"`
-		Password Maybe[string] `json:"password,omitzero" minLength:"10" maxLength:"512"`
+		Name     Maybe[string] `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"What others see"`
+		Timezone Maybe[string] `json:"timezone,omitzero" maxLength:"100" doc:"IANA name: of schedules that name none"`
+		Language Maybe[string] `json:"language,omitzero" enum:"en,zh-CN" doc:"Of the dashboard"`
+		Password Maybe[string] `json:"password,omitzero" minLength:"10" maxLength:"512" doc:"A new one of 10 characters or more; ends your other sessions"`
 		Version  *int64        `json:"version,omitempty" doc:"The version that was read; a newer one is refused as stale"`
 	}
 }

@@ -106,12 +106,12 @@ type Dependency struct {
 type TaskConfig struct {
 	Model          string           `json:"model,omitempty" maxLength:"200" doc:"provider/model, in place of its agent's"`
 	Acceptance     string           `json:"acceptance,omitempty" enum:"review,auto" doc:"Who accepts the work: a person, or nobody"`
-	Review         json.RawMessage  `json:"review,omitempty"`
-	Checkpoint     *TaskCheckpoint  `json:"checkpoint,omitempty"`
-	Brief          *TaskBriefConfig `json:"brief,omitempty"`
+	Review         json.RawMessage  `json:"review,omitempty" doc:"Is refused: this version reviews by no rubric"`
+	Checkpoint     *TaskCheckpoint  `json:"checkpoint,omitempty" doc:"When a person looks before it goes on; absent: never"`
+	Brief          *TaskBriefConfig `json:"brief,omitempty" doc:"When a run tells a person; absent: when there is news"`
 	FailureFuse    int              `json:"failureFuse,omitempty" minimum:"1" maximum:"100" doc:"Failed ticks in a row that pause it"`
-	ConcurrencyKey string           `json:"concurrencyKey,omitempty" maxLength:"200"`
-	Budget         *TaskBudget      `json:"budget,omitempty"`
+	ConcurrencyKey string           `json:"concurrencyKey,omitempty" maxLength:"200" doc:"Tasks of the workspace with the same key run one at a time; absent: no key"`
+	Budget         *TaskBudget      `json:"budget,omitempty" doc:"What an operation and a day may use; absent: no limit of its own"`
 }
 
 // TaskCheckpoint holds a task for a person.
@@ -128,16 +128,16 @@ type TaskBriefConfig struct {
 
 // TaskBudget limits what one operation and one day may use.
 type TaskBudget struct {
-	Operation *BudgetLimit `json:"operation,omitempty"`
-	Day       *BudgetLimit `json:"day,omitempty"`
+	Operation *BudgetLimit `json:"operation,omitempty" doc:"Of one operation; what is absent is its agent's"`
+	Day       *BudgetLimit `json:"day,omitempty" doc:"Of all its runs of a day of the workspace; steps have no place here"`
 }
 
 // BudgetLimit is an amount; absent is no limit.
 type BudgetLimit struct {
-	USD     *budget.USD `json:"usd,omitempty" minimum:"0" maximum:"1000000000"`
-	Tokens  int64       `json:"tokens,omitempty" minimum:"0"`
-	Minutes int         `json:"minutes,omitempty" minimum:"0"`
-	Steps   int         `json:"steps,omitempty" minimum:"0"`
+	USD     *budget.USD `json:"usd,omitempty" minimum:"0" maximum:"1000000000" doc:"Dollars; absent: no limit here. Needs a model whose price is known"`
+	Tokens  int64       `json:"tokens,omitempty" minimum:"0" doc:"Input and output together; 0 or absent: no limit here"`
+	Minutes int         `json:"minutes,omitempty" minimum:"0" doc:"Of the wall clock; 0 or absent: no limit here"`
+	Steps   int         `json:"steps,omitempty" minimum:"0" doc:"Model calls of an operation; 0 or absent: no limit here"`
 }
 
 // The domain keeps the same fields under the same names, so JSON carries one

@@ -33,7 +33,7 @@ type pauseIn struct {
 	ByTask
 	Body *struct {
 		Interrupt bool   `json:"interrupt,omitempty" doc:"Also stop the open run"`
-		Note      string `json:"note,omitempty" maxLength:"2000"`
+		Note      string `json:"note,omitempty" maxLength:"2000" doc:"Why, for others"`
 	}
 }
 

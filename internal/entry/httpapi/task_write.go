@@ -15,30 +15,30 @@ import (
 
 // TaskCreate is what a task is made of.
 type TaskCreate struct {
-	Instruction     string            `json:"instruction" minLength:"1" maxLength:"100000"`
+	Instruction     string            `json:"instruction" minLength:"1" maxLength:"100000" doc:"What it is to do, run after run"`
 	InstructionRich json.RawMessage   `json:"instructionRich,omitempty" doc:"The editor's document"`
 	Name            string            `json:"name,omitempty" maxLength:"200" doc:"Default: from the instruction"`
-	Description     string            `json:"description,omitempty" maxLength:"20000"`
-	Priority        string            `json:"priority,omitempty" enum:"none,urgent,high,normal,low"`
+	Description     string            `json:"description,omitempty" maxLength:"20000" doc:"For people: why it is there"`
+	Priority        string            `json:"priority,omitempty" enum:"none,urgent,high,normal,low" doc:"Who goes first of what is due at once; default none"`
 	Parent          *string           `json:"parent,omitempty" maxLength:"100" doc:"A task that it is part of"`
 	AssigneeAgent   Maybe[string]     `json:"assigneeAgent,omitzero" maxLength:"100" doc:"Its id or slug; absent: the default agent; null: no agent runs it"`
 	AssigneeUser    *string           `json:"assigneeUser,omitempty" maxLength:"100" doc:"A person's id, or me"`
-	DependsOn       []DependsOn       `json:"dependsOn,omitempty" maxItems:"100"`
-	Automation      Maybe[Automation] `json:"automation,omitzero"`
+	DependsOn       []DependsOn       `json:"dependsOn,omitempty" maxItems:"100" doc:"Tasks that it waits for"`
+	Automation      Maybe[Automation] `json:"automation,omitzero" doc:"When it runs by itself; absent or null: it does not"`
 	StartAt         *Time             `json:"startAt,omitempty" doc:"Run it once, then"`
-	MaxTopics       *int              `json:"maxTopics,omitempty" minimum:"1"`
-	Labels          []string          `json:"labels,omitempty" maxItems:"20"`
+	MaxTopics       *int              `json:"maxTopics,omitempty" minimum:"1" doc:"Runs after which it is completed; absent: no limit"`
+	Labels          []string          `json:"labels,omitempty" maxItems:"20" doc:"At most 20, of up to 50 characters each"`
 	Files           []string          `json:"files,omitempty" maxItems:"100" doc:"Ids of uploaded files"`
 	Documents       []string          `json:"documents,omitempty" maxItems:"100" doc:"Ids of documents to pin at once"`
-	Config          *TaskConfig       `json:"config,omitempty"`
+	Config          *TaskConfig       `json:"config,omitempty" doc:"Model, acceptance, checkpoints, budgets and the like"`
 	Start           bool              `json:"start,omitempty" doc:"Run it now"`
 }
 
 // DependsOn names a task to wait for: alone, or with how.
 type DependsOn struct {
-	Task      string `json:"task" maxLength:"100"`
-	Type      string `json:"type,omitempty" enum:"blocks,relates"`
-	Condition string `json:"condition,omitempty" enum:"done,success,failure,finished"`
+	Task      string `json:"task" maxLength:"100" doc:"Its id, or its identifier in any case: T-12"`
+	Type      string `json:"type,omitempty" enum:"blocks,relates" doc:"blocks (default) holds it up, relates only says so"`
+	Condition string `json:"condition,omitempty" enum:"done,success,failure,finished" doc:"Of blocks, how the other has to end: done (default), success, failure or finished"`
 }
 
 type dependsOn DependsOn // without the methods
@@ -62,25 +62,25 @@ func (DependsOn) Schema(r huma.Registry) *huma.Schema {
 
 // TaskPatch is a JSON merge patch of a task.
 type TaskPatch struct {
-	Instruction     Maybe[string]                 `json:"instruction,omitzero" minLength:"1" maxLength:"100000"`
-	InstructionRich json.RawMessage               `json:"instructionRich,omitempty"`
+	Instruction     Maybe[string]                 `json:"instruction,omitzero" minLength:"1" maxLength:"100000" doc:"What it is to do, run after run"`
+	InstructionRich json.RawMessage               `json:"instructionRich,omitempty" doc:"The editor's document"`
 	Name            Maybe[string]                 `json:"name,omitzero" maxLength:"200" doc:"null: from the instruction"`
-	Description     Maybe[string]                 `json:"description,omitzero" maxLength:"20000"`
-	Priority        Maybe[string]                 `json:"priority,omitzero" enum:"none,urgent,high,normal,low"`
-	Parent          Maybe[string]                 `json:"parent,omitzero" maxLength:"100"`
+	Description     Maybe[string]                 `json:"description,omitzero" maxLength:"20000" doc:"For people: why it is there; null: nothing"`
+	Priority        Maybe[string]                 `json:"priority,omitzero" enum:"none,urgent,high,normal,low" doc:"Who goes first of what is due at once"`
+	Parent          Maybe[string]                 `json:"parent,omitzero" maxLength:"100" doc:"A task that it is part of; null: at the top"`
 	AssigneeAgent   Maybe[string]                 `json:"assigneeAgent,omitzero" maxLength:"100" doc:"null: no agent runs it"`
-	AssigneeUser    Maybe[string]                 `json:"assigneeUser,omitzero" maxLength:"100"`
+	AssigneeUser    Maybe[string]                 `json:"assigneeUser,omitzero" maxLength:"100" doc:"A person's id, or me; null: nobody"`
 	Automation      Maybe[rawAs[AutomationPatch]] `json:"automation,omitzero" doc:"With mode: in place of the old one. Without: what it names is changed"`
-	StartAt         Maybe[Time]                   `json:"startAt,omitzero"`
-	MaxTopics       Maybe[int]                    `json:"maxTopics,omitzero" minimum:"1"`
-	Labels          *[]string                     `json:"labels,omitempty" maxItems:"20"`
-	Config          Maybe[rawAs[TaskConfig]]      `json:"config,omitzero"`
+	StartAt         Maybe[Time]                   `json:"startAt,omitzero" doc:"Run it once, then; null: not"`
+	MaxTopics       Maybe[int]                    `json:"maxTopics,omitzero" minimum:"1" doc:"Runs after which it is completed; null: no limit"`
+	Labels          *[]string                     `json:"labels,omitempty" maxItems:"20" doc:"In place of all there were: at most 20, of up to 50 characters each"`
+	Config          Maybe[rawAs[TaskConfig]]      `json:"config,omitzero" doc:"What it names is changed; null: all defaults"`
 	Version         *int64                        `json:"version,omitempty" doc:"The version that was read; a newer one is refused as stale"`
 }
 
 // AutomationPatch is an automation of which any part may be absent.
 type AutomationPatch struct {
-	Mode string `json:"mode,omitempty"`
+	Mode string `json:"mode,omitempty" doc:"heartbeat, schedule or every: in place of the old automation. Absent: what is named changes"`
 	Automation
 }
 
@@ -135,7 +135,7 @@ const patchTries = 3
 
 func (s *Server) editTask(ctx context.Context, in *struct {
 	ByTask
-	IfMatch string `header:"If-Match"`
+	IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 	Body    TaskPatch
 }) (*taskOut, error) {
 	b, c := in.Body, caller(ctx)

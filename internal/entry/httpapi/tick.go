@@ -52,14 +52,14 @@ func tickOf(names names) func(store.Tick) Tick {
 
 // TickFilter narrows a list of ticks.
 type TickFilter struct {
-	State  []string `query:"state" enum:"pending,queued,dispatched,ran,skipped,missed,coalesced,canceled"`
-	Reason string   `query:"reason" maxLength:"100"`
+	State  []string `query:"state" enum:"pending,queued,dispatched,ran,skipped,missed,coalesced,canceled" doc:"Any of these"`
+	Reason string   `query:"reason" maxLength:"100" doc:"A word of docs/states.md"`
 }
 
 type ticksIn struct {
 	Paging
 	TickFilter
-	Task string `query:"task" maxLength:"100"`
+	Task string `query:"task" maxLength:"100" doc:"Of this one: its id or identifier"`
 }
 
 type taskTicksIn struct {

@@ -34,9 +34,9 @@ func tokenOf(t store.Token) Token {
 
 // TokenCreate is what a token is made of.
 type TokenCreate struct {
-	Name      string      `json:"name" minLength:"1" maxLength:"200"`
+	Name      string      `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
 	Role      access.Role `json:"role" enum:"viewer,operator,admin" doc:"At most yours"`
-	ExpiresAt *Time       `json:"expiresAt,omitempty"`
+	ExpiresAt *Time       `json:"expiresAt,omitempty" doc:"When it ends, in the future; absent: never"`
 	Scopes    []string    `json:"scopes,omitempty" maxItems:"50" doc:"Nouns of the API (tasks, briefs, …), with :read for reading only"`
 }
 
@@ -44,7 +44,7 @@ type tokenOut struct{ Body Token }
 
 // ByID is an address by an id.
 type ByID struct {
-	ID string `path:"id" maxLength:"100"`
+	ID string `path:"id" maxLength:"100" doc:"Its id"`
 }
 
 func (s *Server) tokenRoutes() {

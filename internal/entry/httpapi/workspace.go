@@ -95,10 +95,10 @@ func workspaceOf(w store.Workspace) Workspace {
 
 // WorkspacePatch changes the workspace.
 type WorkspacePatch struct {
-	Name       Maybe[string]     `json:"name,omitzero" minLength:"1" maxLength:"200"`
-	Timezone   Maybe[string]     `json:"timezone,omitzero" maxLength:"100"`
+	Name       Maybe[string]     `json:"name,omitzero" minLength:"1" maxLength:"200" doc:"What people see"`
+	Timezone   Maybe[string]     `json:"timezone,omitzero" maxLength:"100" doc:"IANA name: of schedules and days that name none"`
 	QuietHours Maybe[QuietHours] `json:"quietHours,omitzero" doc:"As a whole; null for none"`
-	ReadOnly   Maybe[bool]       `json:"readOnly,omitzero"`
+	ReadOnly   Maybe[bool]       `json:"readOnly,omitzero" doc:"Agents may call no tool that changes something"`
 	Version    *int64            `json:"version,omitempty" doc:"The version that was read"`
 }
 
@@ -122,7 +122,7 @@ func (s *Server) workspaceRoutes() {
 		})
 	add(s, route{method: "PATCH", path: "/workspace", name: "editWorkspace", noun: "workspace", role: access.Admin, does: "Change the workspace, by JSON merge patch"},
 		func(ctx context.Context, in *struct {
-			IfMatch string `header:"If-Match"`
+			IfMatch string `header:"If-Match" doc:"The ETag that was read; a newer version is refused as stale"`
 			Body    WorkspacePatch
 		}) (*workspaceOut, error) {
 			b := in.Body

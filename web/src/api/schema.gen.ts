@@ -1408,13 +1408,19 @@ export interface components {
             version: number;
         };
         AgentCreate: {
+            /** @description What it is for, for people and for agents that choose */
             description?: string;
+            /** @description What people see */
             name: string;
+            /** @description What it is: model, words, tools, limits */
             profile: components["schemas"]["Profile"];
+            /** @description How it is addressed: lower case, digits and hyphens, at most 63; never changed */
             slug: string;
         };
         AgentPatch: {
+            /** @description What it is for; null: nothing */
             description?: string | null;
+            /** @description What people see */
             name?: string | null;
             /** @description As a whole */
             profile?: components["schemas"]["Profile"] | null;
@@ -1444,118 +1450,147 @@ export interface components {
         Automation: {
             /**
              * Format: date-time
-             * @description every: a point of the grid
+             * @description every: a point of the grid; absent: startsAt, else when it was saved
              */
             anchor?: string;
             /**
              * Format: int64
-             * @description How old a missed time may be; absent: by the pattern
+             * @description How old a missed time may be to run, 0 to 2,678,400; absent: 3600 when it comes more often than daily, else 43,200
              */
             catchUpSeconds?: number;
+            /** @description Which days and hours count; absent: all */
             conditions?: components["schemas"]["Conditions"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description No time comes after it; absent: without end
+             */
             endsAt?: string;
             /**
              * Format: int64
-             * @description every: a fixed grid in absolute time
+             * @description every, needed: a fixed grid in absolute time, from the least that this instance allows to 316,224,000 (ten years)
              */
             everySeconds?: number;
+            /** @description Dates on which nothing runs; absent: none */
             exclusions?: components["schemas"]["Exclusions"];
             /**
              * Format: int64
-             * @description heartbeat: from the end of a run to the next
+             * @description heartbeat, needed: from the end of a run to the next, from the least that this instance allows (10 unless configured) to 316,224,000 (ten years)
              */
             intervalSeconds?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How much later a time may come, so that not all come at once: 0 to 86,400, at most half the way to the next; default 0
+             */
             jitterSeconds?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs after which the task is completed, 0 to 1,000,000,000; 0 or absent: no limit
+             */
             maxExecutions?: number;
             /**
              * Format: int64
-             * @description heartbeat: the latest that its agent may ask for
+             * @description heartbeat: the latest that its agent may ask for, up to 316,224,000 (ten years); absent: intervalSeconds
              */
             maxSeconds?: number;
             /**
              * Format: int64
-             * @description heartbeat: the soonest that its agent may ask for
+             * @description heartbeat: the soonest that its agent may ask for; absent: intervalSeconds
              */
             minSeconds?: number;
-            /** @description What becomes of times that nobody was up for: latest, skip or all */
+            /** @description What becomes of times that nobody was up for: latest runs the newest of them (default), skip none, all up to 25 */
             missed?: string;
             /** @description heartbeat, schedule or every */
             mode: string;
             /** @description The next five, in answers */
             readonly nextFires?: string[];
-            /** @description What becomes of a time while a run is open: skip, queue or cancel */
+            /** @description What becomes of a time while a run is open: skip (default), queue behind it, or cancel it */
             overlap?: string;
-            /** @description schedule: five fields of cron */
+            /** @description schedule, needed: five fields of cron, or a word such as @daily or @every 90m */
             pattern?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description No time comes before it; absent: from now on
+             */
             startsAt?: string;
             /**
              * Format: int64
-             * @description No progress for so long ends a run
+             * @description No progress for so long ends a run as timeout, 0 to 2,678,400; 0 or absent: no such limit
              */
             timeoutSeconds?: number;
-            /** @description IANA name; absent: the creator's */
+            /** @description IANA name, of its times, days and hours; absent: the creator's */
             timezone?: string;
         };
         AutomationPatch: {
             /**
              * Format: date-time
-             * @description every: a point of the grid
+             * @description every: a point of the grid; absent: startsAt, else when it was saved
              */
             anchor?: string;
             /**
              * Format: int64
-             * @description How old a missed time may be; absent: by the pattern
+             * @description How old a missed time may be to run, 0 to 2,678,400; absent: 3600 when it comes more often than daily, else 43,200
              */
             catchUpSeconds?: number;
+            /** @description Which days and hours count; absent: all */
             conditions?: components["schemas"]["Conditions"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description No time comes after it; absent: without end
+             */
             endsAt?: string;
             /**
              * Format: int64
-             * @description every: a fixed grid in absolute time
+             * @description every, needed: a fixed grid in absolute time, from the least that this instance allows to 316,224,000 (ten years)
              */
             everySeconds?: number;
+            /** @description Dates on which nothing runs; absent: none */
             exclusions?: components["schemas"]["Exclusions"];
             /**
              * Format: int64
-             * @description heartbeat: from the end of a run to the next
+             * @description heartbeat, needed: from the end of a run to the next, from the least that this instance allows (10 unless configured) to 316,224,000 (ten years)
              */
             intervalSeconds?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How much later a time may come, so that not all come at once: 0 to 86,400, at most half the way to the next; default 0
+             */
             jitterSeconds?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs after which the task is completed, 0 to 1,000,000,000; 0 or absent: no limit
+             */
             maxExecutions?: number;
             /**
              * Format: int64
-             * @description heartbeat: the latest that its agent may ask for
+             * @description heartbeat: the latest that its agent may ask for, up to 316,224,000 (ten years); absent: intervalSeconds
              */
             maxSeconds?: number;
             /**
              * Format: int64
-             * @description heartbeat: the soonest that its agent may ask for
+             * @description heartbeat: the soonest that its agent may ask for; absent: intervalSeconds
              */
             minSeconds?: number;
-            /** @description What becomes of times that nobody was up for: latest, skip or all */
+            /** @description What becomes of times that nobody was up for: latest runs the newest of them (default), skip none, all up to 25 */
             missed?: string;
+            /** @description heartbeat, schedule or every: in place of the old automation. Absent: what is named changes */
             mode?: string;
             /** @description The next five, in answers */
             readonly nextFires?: string[];
-            /** @description What becomes of a time while a run is open: skip, queue or cancel */
+            /** @description What becomes of a time while a run is open: skip (default), queue behind it, or cancel it */
             overlap?: string;
-            /** @description schedule: five fields of cron */
+            /** @description schedule, needed: five fields of cron, or a word such as @daily or @every 90m */
             pattern?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description No time comes before it; absent: from now on
+             */
             startsAt?: string;
             /**
              * Format: int64
-             * @description No progress for so long ends a run
+             * @description No progress for so long ends a run as timeout, 0 to 2,678,400; 0 or absent: no such limit
              */
             timeoutSeconds?: number;
-            /** @description IANA name; absent: the creator's */
+            /** @description IANA name, of its times, days and hours; absent: the creator's */
             timezone?: string;
         };
         Backfill: {
@@ -1694,13 +1729,25 @@ export interface components {
             effects: string[];
         };
         BudgetLimit: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Of the wall clock; 0 or absent: no limit here
+             */
             minutes?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Model calls of an operation; 0 or absent: no limit here
+             */
             steps?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Input and output together; 0 or absent: no limit here
+             */
             tokens?: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Dollars; absent: no limit here. Needs a model whose price is known
+             */
             usd?: number;
         };
         Bulk: {
@@ -1729,7 +1776,10 @@ export interface components {
             undone: boolean;
         };
         BulkAsk: {
-            /** @enum {string} */
+            /**
+             * @description What is done to each, as its own button does it
+             * @enum {string}
+             */
             action: "pause" | "resume" | "cancel";
             /** @description As GET /tasks takes it; {} is all. More than 1,000 tasks are refused */
             filter?: components["schemas"]["TaskWords"];
@@ -1776,14 +1826,17 @@ export interface components {
         CalendarCreate: {
             /** @description 2026-12-25 */
             dates?: string[];
+            /** @description What schedules name in exclusions.calendars; one of a kind in the workspace */
             name: string;
             /** @description Both ends are included */
             ranges?: components["schemas"]["DateRange"][];
         };
         CalendarPatch: {
+            /** @description Like 2026-12-25, in place of all there were; null: none */
             dates?: string[] | null;
             /** @description Of a calendar that no schedule names */
             name?: string | null;
+            /** @description In place of all there were; null: none */
             ranges?: components["schemas"]["DateRange"][] | null;
             /**
              * Format: int64
@@ -1818,13 +1871,18 @@ export interface components {
             version: number;
         };
         CommentText: {
+            /** @description Markdown; the next run reads it first */
             content: string;
         };
         Conditions: {
             /** @description 0 is Sunday */
             activeDays?: number[];
+            /** @description The span of the wall clock in the timezone in which times count; absent: the whole day */
             activeHours?: components["schemas"]["Hours"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs per day of the timezone, 0 to 100,000; 0 or absent: no limit
+             */
             maxExecutionsPerDay?: number;
         };
         Conversation: {
@@ -1885,6 +1943,7 @@ export interface components {
         CronJobCreate: {
             /** @description Its id or slug */
             agent: string;
+            /** @description Which days and hours count; absent: all */
             conditions?: components["schemas"]["Conditions"];
             /** @description Ids of documents to pin; each task of a template gets them */
             documents?: string[];
@@ -1892,10 +1951,14 @@ export interface components {
             enabled?: boolean;
             /** @description Ids of uploaded files, likewise */
             files?: string[];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Times after which the job ends; absent: no limit
+             */
             maxExecutions?: number;
             /** @description Default: from the words of the work */
             name?: string;
+            /** @description Five fields of cron, or a word such as @daily or @every 90m */
             pattern: string;
             /** @description Run again and again, each run after the handoff of the one before */
             prompt?: string;
@@ -1905,6 +1968,7 @@ export interface components {
             timezone?: string;
         };
         CronJobPatch: {
+            /** @description Its id or slug: who runs it from now on */
             agent?: string | null;
             /** @description As a whole */
             conditions?: components["schemas"]["Conditions"] | null;
@@ -1917,8 +1981,11 @@ export interface components {
             maxExecutions?: number | null;
             /** @description null: from the words of the work */
             name?: string | null;
+            /** @description Five fields of cron; planned anew at once */
             pattern?: string | null;
+            /** @description Of a job with a prompt: what each time runs */
             prompt?: string | null;
+            /** @description Of a job with a template: what it names is changed */
             template?: components["schemas"]["CronTemplatePatch"] | null;
             /** @description null: the caller's */
             timezone?: string | null;
@@ -1931,31 +1998,51 @@ export interface components {
         CronTemplate: {
             /** @description acceptance is auto unless it says review */
             config?: components["schemas"]["TaskConfig"];
+            /** @description For people: why it is there */
             description?: string;
+            /** @description What each task is to do */
             instruction: string;
+            /** @description At most 20, of up to 50 characters each */
             labels?: string[];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs after which each task is completed; absent: no limit
+             */
             maxTopics?: number;
             /** @description Default: the job's */
             name?: string;
-            /** @enum {string} */
+            /**
+             * @description Who goes first of what is due at once; default none
+             * @enum {string}
+             */
             priority?: "none" | "urgent" | "high" | "normal" | "low";
         };
         CronTemplatePatch: {
             /** @description acceptance is auto unless it says review */
             config?: components["schemas"]["TaskConfig"];
+            /** @description For people: why it is there */
             description?: string;
+            /** @description What each task is to do */
             instruction?: string;
+            /** @description At most 20, of up to 50 characters each */
             labels?: string[];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs after which each task is completed; absent: no limit
+             */
             maxTopics?: number;
             /** @description Default: the job's */
             name?: string;
-            /** @enum {string} */
+            /**
+             * @description Who goes first of what is due at once; default none
+             * @enum {string}
+             */
             priority?: "none" | "urgent" | "high" | "normal" | "low";
         };
         DateRange: {
+            /** @description The first day: 2026-12-24 */
             from: string;
+            /** @description The last day, included: 2027-01-01 */
             to: string;
         };
         Dependency: {
@@ -1969,10 +2056,17 @@ export interface components {
             type: "blocks" | "relates";
         };
         DependsOn: {
-            /** @enum {string} */
+            /**
+             * @description Of blocks, how the other has to end: done (default), success, failure or finished
+             * @enum {string}
+             */
             condition?: "done" | "success" | "failure" | "finished";
+            /** @description Its id, or its identifier in any case: T-12 */
             task: string;
-            /** @enum {string} */
+            /**
+             * @description blocks (default) holds it up, relates only says so
+             * @enum {string}
+             */
             type?: "blocks" | "relates";
         };
         Document: {
@@ -2002,20 +2096,29 @@ export interface components {
             version: number;
         };
         DocumentCreate: {
+            /** @description At most 4 MiB */
             content: string;
+            /** @description Like a/b; absent: at the top */
             folder?: string;
             /**
              * @description Default: markdown
              * @enum {string}
              */
             kind?: "markdown" | "text" | "csv" | "json" | "html";
+            /** @description What people and agents see */
             title: string;
         };
         DocumentPatch: {
+            /** @description At most 4 MiB; null: nothing */
             content?: string | null;
+            /** @description Like a/b; null: at the top */
             folder?: string | null;
-            /** @enum {string|null} */
+            /**
+             * @description How it is shown
+             * @enum {string|null}
+             */
             kind?: "markdown" | "text" | "csv" | "json" | "html" | null;
+            /** @description What people and agents see */
             title?: string | null;
             /**
              * Format: int64
@@ -2037,8 +2140,11 @@ export interface components {
             type: string;
         };
         Exclusions: {
+            /** @description Names of calendars of the workspace; at most 20 */
             calendars?: string[];
+            /** @description Like 2026-12-25; at most 366 */
             dates?: string[];
+            /** @description At most 100 */
             ranges?: components["schemas"]["DateRange"][];
         };
         File: {
@@ -2089,13 +2195,25 @@ export interface components {
             note?: string;
         };
         Limits: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Of the wall clock, from the first step on; 0 or absent: 1800
+             */
             seconds?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Model calls; 0 or absent: 40
+             */
             steps?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Input and output together; 0 or absent: 500,000
+             */
             tokens?: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Dollars; absent: no limit. Holds for models whose price is known
+             */
             usd?: number;
         };
         Login: {
@@ -2104,7 +2222,9 @@ export interface components {
             person: components["schemas"]["Person"];
         };
         LoginInBody: {
+            /** @description Of the account, in any case */
             email: string;
+            /** @description Of the account */
             password: string;
         };
         Me: {
@@ -2122,10 +2242,16 @@ export interface components {
             workspaces: components["schemas"]["Membership"][];
         };
         MeInBody: {
-            /** @enum {string|null} */
+            /**
+             * @description Of the dashboard
+             * @enum {string|null}
+             */
             language?: "en" | "zh-CN" | null;
+            /** @description What others see */
             name?: string | null;
+            /** @description A new one of 10 characters or more; ends your other sessions */
             password?: string | null;
+            /** @description IANA name: of schedules that name none */
             timezone?: string | null;
             /**
              * Format: int64
@@ -2292,6 +2418,7 @@ export interface components {
         PauseInBody: {
             /** @description Also stop the open run */
             interrupt?: boolean;
+            /** @description Why, for others */
             note?: string;
         };
         Person: {
@@ -2313,6 +2440,7 @@ export interface components {
         PreviewInBody: {
             /** @description Id or slug of who would run it: its quiet hours count as well */
             agent?: string;
+            /** @description As POST /tasks takes it */
             automation: components["schemas"]["Automation"];
             /**
              * Format: int64
@@ -2366,6 +2494,7 @@ export interface components {
         ResolveInBody: {
             /** @description The key of one of its actions */
             action: string;
+            /** @description An answer in words: the next run reads it first */
             comment?: string;
         };
         ResumeAgentRequest: {
@@ -2540,7 +2669,9 @@ export interface components {
             mode?: "news" | "always" | "never";
         };
         TaskBudget: {
+            /** @description Of all its runs of a day of the workspace; steps have no place here */
             day?: components["schemas"]["BudgetLimit"];
+            /** @description Of one operation; what is absent is its agent's */
             operation?: components["schemas"]["BudgetLimit"];
         };
         TaskCheckpoint: {
@@ -2555,9 +2686,13 @@ export interface components {
              * @enum {string}
              */
             acceptance?: "review" | "auto";
+            /** @description When a run tells a person; absent: when there is news */
             brief?: components["schemas"]["TaskBriefConfig"];
+            /** @description What an operation and a day may use; absent: no limit of its own */
             budget?: components["schemas"]["TaskBudget"];
+            /** @description When a person looks before it goes on; absent: never */
             checkpoint?: components["schemas"]["TaskCheckpoint"];
+            /** @description Tasks of the workspace with the same key run one at a time; absent: no key */
             concurrencyKey?: string;
             /**
              * Format: int64
@@ -2566,6 +2701,7 @@ export interface components {
             failureFuse?: number;
             /** @description provider/model, in place of its agent's */
             model?: string;
+            /** @description Is refused: this version reviews by no rubric */
             review?: unknown;
         };
         TaskCreate: {
@@ -2573,31 +2709,50 @@ export interface components {
             assigneeAgent?: string | null;
             /** @description A person's id, or me */
             assigneeUser?: string;
+            /** @description When it runs by itself; absent or null: it does not */
             automation?: components["schemas"]["Automation"] | null;
+            /** @description Model, acceptance, checkpoints, budgets and the like */
             config?: components["schemas"]["TaskConfig"];
+            /** @description Tasks that it waits for */
             dependsOn?: (string | {
-                /** @enum {string} */
+                /**
+                 * @description Of blocks, how the other has to end: done (default), success, failure or finished
+                 * @enum {string}
+                 */
                 condition?: "done" | "success" | "failure" | "finished";
+                /** @description Its id, or its identifier in any case: T-12 */
                 task: string;
-                /** @enum {string} */
+                /**
+                 * @description blocks (default) holds it up, relates only says so
+                 * @enum {string}
+                 */
                 type?: "blocks" | "relates";
             })[];
+            /** @description For people: why it is there */
             description?: string;
             /** @description Ids of documents to pin at once */
             documents?: string[];
             /** @description Ids of uploaded files */
             files?: string[];
+            /** @description What it is to do, run after run */
             instruction: string;
             /** @description The editor's document */
             instructionRich?: unknown;
+            /** @description At most 20, of up to 50 characters each */
             labels?: string[];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs after which it is completed; absent: no limit
+             */
             maxTopics?: number;
             /** @description Default: from the instruction */
             name?: string;
             /** @description A task that it is part of */
             parent?: string;
-            /** @enum {string} */
+            /**
+             * @description Who goes first of what is due at once; default none
+             * @enum {string}
+             */
             priority?: "none" | "urgent" | "high" | "normal" | "low";
             /** @description Run it now */
             start?: boolean;
@@ -2625,22 +2780,38 @@ export interface components {
         TaskPatch: {
             /** @description null: no agent runs it */
             assigneeAgent?: string | null;
+            /** @description A person's id, or me; null: nobody */
             assigneeUser?: string | null;
             /** @description With mode: in place of the old one. Without: what it names is changed */
             automation?: components["schemas"]["AutomationPatch"] | null;
+            /** @description What it names is changed; null: all defaults */
             config?: components["schemas"]["TaskConfig"] | null;
+            /** @description For people: why it is there; null: nothing */
             description?: string | null;
+            /** @description What it is to do, run after run */
             instruction?: string | null;
+            /** @description The editor's document */
             instructionRich?: unknown;
+            /** @description In place of all there were: at most 20, of up to 50 characters each */
             labels?: string[];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs after which it is completed; null: no limit
+             */
             maxTopics?: number | null;
             /** @description null: from the instruction */
             name?: string | null;
+            /** @description A task that it is part of; null: at the top */
             parent?: string | null;
-            /** @enum {string|null} */
+            /**
+             * @description Who goes first of what is due at once
+             * @enum {string|null}
+             */
             priority?: "none" | "urgent" | "high" | "normal" | "low" | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Run it once, then; null: not
+             */
             startAt?: string | null;
             /**
              * Format: int64
@@ -2653,11 +2824,16 @@ export interface components {
             assigneeAgent?: string;
             /** @description A person's id, or me */
             assigneeUser?: string;
-            /** @enum {string} */
+            /**
+             * @description What makes it run; once: a start time, none: nothing
+             * @enum {string}
+             */
             automation?: "heartbeat" | "schedule" | "every" | "once" | "none";
+            /** @description Has this one */
             label?: string;
             /** @description A task, or none for those at the top */
             parent?: string;
+            /** @description Any of these */
             priority?: ("none" | "urgent" | "high" | "normal" | "low")[];
             /** @description In name, identifier and instruction */
             q?: string;
@@ -2666,6 +2842,7 @@ export interface components {
              * @enum {string}
              */
             standing?: "false" | "true" | "all";
+            /** @description Any of these */
             status?: ("backlog" | "scheduled" | "running" | "paused" | "completed" | "failed" | "canceled")[];
         };
         Tick: {
@@ -2736,8 +2913,12 @@ export interface components {
             token?: string;
         };
         TokenCreate: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends, in the future; absent: never
+             */
             expiresAt?: string;
+            /** @description What it is for */
             name: string;
             /**
              * @description At most yours
@@ -2874,10 +3055,13 @@ export interface components {
             version: number;
         };
         WorkspacePatch: {
+            /** @description What people see */
             name?: string | null;
             /** @description As a whole; null for none */
             quietHours?: components["schemas"]["QuietHours"] | null;
+            /** @description Agents may call no tool that changes something */
             readOnly?: boolean | null;
+            /** @description IANA name: of schedules and days that name none */
             timezone?: string | null;
             /**
              * Format: int64
@@ -3041,6 +3225,7 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path: {
@@ -3269,9 +3454,13 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Which are asked for */
                 state?: "unresolved" | "resolved" | "all";
+                /** @description Of this one */
                 priority?: "urgent" | "normal" | "info";
+                /** @description Of this one */
                 type?: "decision" | "result" | "insight" | "error";
+                /** @description Of this one: its id or identifier */
                 task?: string;
                 /** @description A person's id, or me */
                 assignee?: string;
@@ -3701,6 +3890,7 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path: {
@@ -3744,6 +3934,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -3774,9 +3965,11 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -3817,6 +4010,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Its id or slug */
                 agent?: string;
+                /** @description Only those that are, or are not */
                 enabled?: "true" | "false";
             };
             header?: {
@@ -3962,6 +4156,7 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path: {
@@ -4004,6 +4199,7 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description In this one: a/b */
                 folder?: string;
                 /** @description Full text; the best matches first, on one page */
                 q?: string;
@@ -4084,6 +4280,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 doc: string;
             };
             cookie?: never;
@@ -4119,6 +4316,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 doc: string;
             };
             cookie?: never;
@@ -4149,9 +4347,11 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path: {
+                /** @description Its id */
                 doc: string;
             };
             cookie?: never;
@@ -4196,6 +4396,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 doc: string;
             };
             cookie?: never;
@@ -4230,7 +4431,9 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 doc: string;
+                /** @description Its number */
                 version: number;
             };
             cookie?: never;
@@ -4264,6 +4467,7 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The id of the last event that was seen; absent: from now on */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -4304,7 +4508,10 @@ export interface operations {
         requestBody: {
             content: {
                 "multipart/form-data": {
-                    /** Format: binary */
+                    /**
+                     * Format: binary
+                     * @description The bytes; the name that comes with them is kept
+                     */
                     file: string;
                 };
             };
@@ -4338,6 +4545,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -4400,6 +4608,7 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path?: never;
@@ -4439,9 +4648,13 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Of this one */
                 status?: "idle" | "running" | "waiting_for_human" | "waiting_for_async_tool" | "done" | "error" | "interrupted";
+                /** @description Its id or slug */
                 agent?: string;
+                /** @description Its id or identifier */
                 task?: string;
+                /** @description Id of the operation that began it */
                 parent?: string;
             };
             header?: {
@@ -4481,6 +4694,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -4517,6 +4731,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -4560,6 +4775,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -4629,7 +4845,9 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Any of these */
                 status?: ("backlog" | "scheduled" | "running" | "paused" | "completed" | "failed" | "canceled")[];
+                /** @description Any of these */
                 priority?: ("none" | "urgent" | "high" | "normal" | "low")[];
                 /** @description Its id or slug */
                 assigneeAgent?: string;
@@ -4637,7 +4855,9 @@ export interface operations {
                 assigneeUser?: string;
                 /** @description A task, or none for those at the top */
                 parent?: string;
+                /** @description What makes it run; once: a start time, none: nothing */
                 automation?: "heartbeat" | "schedule" | "every" | "once" | "none";
+                /** @description Has this one */
                 label?: string;
                 /** @description Also, or only, tasks that stand for cron jobs, which are left out otherwise */
                 standing?: "false" | "true" | "all";
@@ -4901,6 +5121,7 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path: {
@@ -5226,6 +5447,7 @@ export interface operations {
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
                 task: string;
+                /** @description Its id */
                 doc: string;
             };
             cookie?: never;
@@ -5260,6 +5482,7 @@ export interface operations {
             path: {
                 /** @description Its id, or its identifier in any case: T-12 */
                 task: string;
+                /** @description Its id */
                 doc: string;
             };
             cookie?: never;
@@ -5540,7 +5763,9 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Any of these */
                 state?: ("pending" | "queued" | "dispatched" | "ran" | "skipped" | "missed" | "coalesced" | "canceled")[];
+                /** @description A word of docs/states.md */
                 reason?: string;
             };
             header?: {
@@ -5657,8 +5882,11 @@ export interface operations {
                 limit?: number;
                 /** @description nextCursor of the page before */
                 cursor?: string;
+                /** @description Any of these */
                 state?: ("pending" | "queued" | "dispatched" | "ran" | "skipped" | "missed" | "coalesced" | "canceled")[];
+                /** @description A word of docs/states.md */
                 reason?: string;
+                /** @description Of this one: its id or identifier */
                 task?: string;
             };
             header?: {
@@ -5773,6 +6001,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -5805,6 +6034,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -5841,6 +6071,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -5879,6 +6110,7 @@ export interface operations {
                 "X-Workspace"?: string;
             };
             path: {
+                /** @description Its id */
                 id: string;
             };
             cookie?: never;
@@ -5983,6 +6215,7 @@ export interface operations {
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
                 "X-Workspace"?: string;
+                /** @description The ETag that was read; a newer version is refused as stale */
                 "If-Match"?: string;
             };
             path?: never;
