@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 )
@@ -50,6 +51,7 @@ type Agent struct {
 	Profile                                  Profile
 	PausedAt                                 *time.Time
 	PauseNote                                string
+	PausedBy                                 *access.Actor
 	QuietHours                               *schedule.QuietHours // nil: none
 	DisabledAt                               *time.Time
 	Version                                  int64

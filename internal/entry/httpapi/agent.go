@@ -23,6 +23,7 @@ type Agent struct {
 	Profile     Profile           `json:"profile"`
 	PausedAt    *Time             `json:"pausedAt" nullable:"true" doc:"Since when it begins no new run"`
 	PauseNote   *string           `json:"pauseNote"`
+	PausedBy    Maybe[Actor]      `json:"pausedBy" doc:"Who paused it, or changed the note; null when it is not paused, or that was not kept"`
 	QuietHours  Maybe[QuietHours] `json:"quietHours" doc:"When none of its tasks starts by itself"`
 	DisabledAt  *Time             `json:"disabledAt" nullable:"true"`
 	Version     int64             `json:"version"`
@@ -46,7 +47,7 @@ func agentOf(a agent.Agent) Agent {
 	return Agent{
 		ID: a.ID, Slug: a.Slug, Name: a.Name, Description: a.Description, IsDefault: a.Default, Origin: a.Origin,
 		Revision: a.Revision, RevisionID: a.RevisionID, Digest: a.Digest, Profile: p,
-		PausedAt: timeOf(a.PausedAt), PauseNote: textOrNull(a.PauseNote), QuietHours: maybe(quietOf(a.QuietHours)),
+		PausedAt: timeOf(a.PausedAt), PauseNote: textOrNull(a.PauseNote), PausedBy: maybeActor(a.PausedBy), QuietHours: maybe(quietOf(a.QuietHours)),
 		DisabledAt: timeOf(a.DisabledAt), Version: a.Version, CreatedAt: Time{a.CreatedAt}, UpdatedAt: Time{a.UpdatedAt},
 	}
 }
@@ -93,12 +94,16 @@ func (s *Server) agentRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			return sliced(ctx, s, *in, items, func(a agent.Agent) string { return a.ID }, agentOf)
+			out, err := sliced(ctx, s, *in, items, func(a agent.Agent) string { return a.ID }, agentOf)
+			if err != nil {
+				return nil, err
+			}
+			return out, named(ctx, s, out.Body.Items, agentHolder)
 		})
 	add(s, route{method: "GET", path: "/agents/{agent}", name: "getAgent", noun: "agents", role: access.Viewer, does: "One agent"},
 		func(ctx context.Context, in *ByAgent) (*agentOut, error) {
 			a, err := s.Store.Agent(ctx, caller(ctx).Scope, in.Agent)
-			return &agentOut{etag(a.Version), agentOf(a)}, err
+			return s.agentAnswer(ctx, a, err)
 		})
 	add(s, route{method: "POST", path: "/agents", name: "createAgent", noun: "agents", role: access.Admin, status: 201, once: true, does: "Make an agent"}, s.createAgent)
 	add(s, route{method: "PATCH", path: "/agents/{agent}", name: "editAgent", noun: "agents", role: access.Admin, does: "Change an agent"}, s.editAgent)
@@ -108,7 +113,7 @@ func (s *Server) agentRoutes() {
 			NoteIn
 		}) (*agentOut, error) {
 			a, err := s.Steer.PauseAgent(ctx, caller(ctx), in.Agent, in.note())
-			return &agentOut{etag(a.Version), agentOf(a)}, err
+			return s.agentAnswer(ctx, a, err)
 		})
 	add(s, route{method: "POST", path: "/agents/{agent}/resume", name: "resumeAgent", noun: "agents", role: access.Admin, once: true, does: "Let an agent begin runs again; nothing is caught up unless asked for"},
 		func(ctx context.Context, in *struct {
@@ -116,8 +121,19 @@ func (s *Server) agentRoutes() {
 			CatchUpIn
 		}) (*agentOut, error) {
 			a, err := s.Steer.ResumeAgent(ctx, caller(ctx), in.Agent, deref(in.Body).CatchUp)
-			return &agentOut{etag(a.Version), agentOf(a)}, err
+			return s.agentAnswer(ctx, a, err)
 		})
+}
+
+func agentHolder(a *Agent) *Actor { return a.PausedBy.V }
+
+// agentAnswer words what the store or a flow answered.
+func (s *Server) agentAnswer(ctx context.Context, a agent.Agent, err error) (*agentOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &agentOut{etag(a.Version), agentOf(a)}
+	return out, named(ctx, s, []*Agent{&out.Body}, func(a **Agent) *Actor { return agentHolder(*a) })
 }
 
 func (s *Server) createAgent(ctx context.Context, in *struct{ Body AgentCreate }) (*agentOut, error) {
@@ -135,7 +151,7 @@ func (s *Server) createAgent(ctx context.Context, in *struct{ Body AgentCreate }
 		}
 		return tx.Audit(ctx, c.Scope, store.AuditEntry{Actor: c.Actor, Action: "agent.create", SubjectKind: "agent", SubjectID: a.ID, Detail: map[string]any{"slug": a.Slug}})
 	})
-	return &agentOut{etag(a.Version), agentOf(a)}, err
+	return s.agentAnswer(ctx, a, err)
 }
 
 func (s *Server) editAgent(ctx context.Context, in *struct {
@@ -178,5 +194,5 @@ func (s *Server) editAgent(ctx context.Context, in *struct {
 		}
 		return tx.Audit(ctx, c.Scope, store.AuditEntry{Actor: c.Actor, Action: "agent.edit", SubjectKind: "agent", SubjectID: a.ID, Detail: map[string]any{"revision": a.Revision}})
 	})
-	return &agentOut{etag(a.Version), agentOf(a)}, err
+	return s.agentAnswer(ctx, a, err)
 }

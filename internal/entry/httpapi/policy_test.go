@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dogwatch/dogwatch/internal/domain/access"
 )
 
 func TestACalendarOverHTTP(t *testing.T) {
@@ -94,6 +96,48 @@ func TestTheWorkspaceIsHeldOverHTTP(t *testing.T) {
 	in.operator.post("/agents/watchkeeper/pause", nil).fails(403, "forbidden")
 	in.admin.post("/agents/watchkeeper/resume", nil).ok(200)
 	in.operator.post("/tasks/"+other+"/run", nil).ok(202)
+}
+
+// Whoever meets a hold may ask whoever made it: everybody is told who that is.
+func TestEverybodySeesWhoHoldsWhat(t *testing.T) {
+	in := start(t)
+	_, boss := in.member(in.here, "bo@example.org", "x", access.Admin)
+	everybody := func(path, at, want string) {
+		t.Helper()
+		for _, c := range []*client{in.viewer, in.operator, in.admin} {
+			a := c.get(path).ok(200)
+			if want == "" {
+				if got := a.text(at); got != "<nil>" {
+					t.Errorf("%s: %s is %s, want null", path, at, got)
+				}
+			} else if a.text(at+".name") != want || a.text(at+".kind") != "token" || len(a.text(at+".id")) != 36 {
+				t.Errorf("%s: %s is %s, want %s", path, at, a.text(at), want)
+			}
+		}
+	}
+	everybody("/workspace", "pausedBy", "")
+	in.admin.post("/workspace/pause", `{"note":"First"}`).ok(200)
+	boss.post("/workspace/maintenance", `{"note":"Disk"}`).ok(200)
+	everybody("/workspace", "pausedBy", adminEmail)
+	everybody("/workspace", "maintenanceBy", "bo@example.org")
+	everybody("/me", "workspace.pausedBy", adminEmail)
+	since := in.viewer.get("/workspace").ok(200).text("pausedAt")
+	boss.post("/workspace/stop", `{"note":"Second"}`).ok(200) // the note is another's now
+	everybody("/workspace", "pausedBy", "bo@example.org")
+	if got := in.viewer.get("/workspace").ok(200).text("pausedAt"); got != since {
+		t.Errorf("paused since %s, want %s", got, since)
+	}
+	boss.post("/workspace/resume", nil).ok(200)
+	everybody("/workspace", "pausedBy", "")
+	everybody("/workspace", "maintenanceBy", "")
+
+	boss.post("/agents/watchkeeper/pause", `{"note":"Rest"}`).ok(200)
+	everybody("/agents/watchkeeper", "pausedBy", "bo@example.org")
+	if a := in.viewer.get("/agents").ok(200).items()[0]; !strings.Contains(fmt.Sprint(a["pausedBy"]), "bo@example.org") {
+		t.Errorf("in the list: %v", a["pausedBy"])
+	}
+	in.admin.post("/agents/watchkeeper/resume", nil).ok(200)
+	everybody("/agents/watchkeeper", "pausedBy", "")
 }
 
 func TestQuietHoursAreSetByPatch(t *testing.T) {

@@ -201,6 +201,9 @@ func (s *Server) me(ctx context.Context, _ *struct{}) (*meOut, error) {
 		return nil, err
 	}
 	out := &meOut{Me{Person: personOf(p), Workspace: workspaceOf(ws), Role: w.Role}}
+	if err := s.nameHolders(ctx, &out.Body.Workspace); err != nil {
+		return nil, err
+	}
 	if w.session == nil { // a token knows its own workspace only
 		out.Body.Workspaces = []Membership{{ws.ID, ws.Slug, ws.Name, w.Role}}
 		return out, nil

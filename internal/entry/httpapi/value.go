@@ -110,6 +110,14 @@ type Actor struct {
 
 func actorOf(a access.Actor) Actor { return Actor{Kind: a.Kind, ID: a.ID} }
 
+// maybeActor is an actor, or null.
+func maybeActor(a *access.Actor) Maybe[Actor] {
+	if a == nil {
+		return Maybe[Actor]{}
+	}
+	return maybe(new(actorOf(*a)))
+}
+
 // deref returns what p points at, else the zero value.
 func deref[T any](p *T) (v T) {
 	if p != nil {

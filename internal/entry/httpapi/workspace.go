@@ -49,8 +49,10 @@ type Workspace struct {
 	Timezone        string            `json:"timezone"`
 	PausedAt        *Time             `json:"pausedAt" nullable:"true" doc:"Since when no new run begins"`
 	PauseNote       *string           `json:"pauseNote"`
+	PausedBy        Maybe[Actor]      `json:"pausedBy" doc:"Who paused it, or changed the note; null when it is not paused, or that was not kept"`
 	MaintenanceAt   *Time             `json:"maintenanceAt" nullable:"true" doc:"Since when it runs dry: no new run begins, open ones go to their end"`
 	MaintenanceNote *string           `json:"maintenanceNote"`
+	MaintenanceBy   Maybe[Actor]      `json:"maintenanceBy" doc:"Likewise"`
 	QuietHours      Maybe[QuietHours] `json:"quietHours" doc:"When nothing starts by itself"`
 	ReadOnly        bool              `json:"readOnly" doc:"Agents may call no tool that changes something"`
 	Version         int64             `json:"version"`
@@ -87,8 +89,8 @@ func quietOf(h *schedule.QuietHours) *QuietHours {
 
 func workspaceOf(w store.Workspace) Workspace {
 	return Workspace{
-		ID: w.ID, Slug: w.Slug, Name: w.Name, Timezone: w.Timezone, PausedAt: timeOf(w.PausedAt), PauseNote: w.PauseNote,
-		MaintenanceAt: timeOf(w.MaintenanceAt), MaintenanceNote: w.MaintenanceNote, QuietHours: maybe(quietOf(w.QuietHours.V)),
+		ID: w.ID, Slug: w.Slug, Name: w.Name, Timezone: w.Timezone, PausedAt: timeOf(w.PausedAt), PauseNote: w.PauseNote, PausedBy: maybeActor(w.PausedBy.V),
+		MaintenanceAt: timeOf(w.MaintenanceAt), MaintenanceNote: w.MaintenanceNote, MaintenanceBy: maybeActor(w.MaintenanceBy.V), QuietHours: maybe(quietOf(w.QuietHours.V)),
 		ReadOnly: w.ReadOnly, Version: w.Version,
 	}
 }
@@ -179,7 +181,16 @@ func (s *Server) workspaceAnswer(ctx context.Context, ws store.Workspace, err er
 		return nil, err
 	}
 	n, err := s.Store.OpenRuns(ctx, caller(ctx).Scope)
-	return &workspaceOut{etag(ws.Version), WorkspaceState{workspaceOf(ws), n}}, err
+	if err != nil {
+		return nil, err
+	}
+	out := &workspaceOut{etag(ws.Version), WorkspaceState{workspaceOf(ws), n}}
+	return out, s.nameHolders(ctx, &out.Body.Workspace)
+}
+
+// nameHolders fills in what those are called who hold the workspace.
+func (s *Server) nameHolders(ctx context.Context, ws *Workspace) error {
+	return named(ctx, s, []*Actor{ws.PausedBy.V, ws.MaintenanceBy.V}, func(a **Actor) *Actor { return *a })
 }
 
 // operations lists the operations of an address.

@@ -21,7 +21,7 @@ import (
 // takes the new note.
 func (s *Steerer) PauseWorkspace(ctx context.Context, c access.Caller, note string) (store.Workspace, error) {
 	return s.hold(ctx, c, "workspace.pause", note, func(_ *store.Tx, h *store.Hold) error {
-		h.Paused, h.PauseNote = true, note
+		h.Paused, h.PauseNote, h.PausedBy = true, note, &c.Actor
 		return nil
 	})
 }
@@ -30,7 +30,7 @@ func (s *Steerer) PauseWorkspace(ctx context.Context, c access.Caller, note stri
 // open go to their end. It stands in the database and outlasts every restart.
 func (s *Steerer) MaintainWorkspace(ctx context.Context, c access.Caller, note string) (store.Workspace, error) {
 	return s.hold(ctx, c, "workspace.maintenance", note, func(_ *store.Tx, h *store.Hold) error {
-		h.Maintenance, h.MaintenanceNote = true, note
+		h.Maintenance, h.MaintenanceNote, h.MaintenanceBy = true, note, &c.Actor
 		return nil
 	})
 }
@@ -39,7 +39,7 @@ func (s *Steerer) MaintainWorkspace(ctx context.Context, c access.Caller, note s
 // are stopped by a job, each under its task's lock; none can begin meanwhile.
 func (s *Steerer) StopWorkspace(ctx context.Context, c access.Caller, note string) (store.Workspace, error) {
 	return s.hold(ctx, c, "workspace.stop", note, func(tx *store.Tx, h *store.Hold) error {
-		h.Paused, h.PauseNote = true, note
+		h.Paused, h.PauseNote, h.PausedBy = true, note, &c.Actor
 		ws := c.Scope.Workspace()
 		return tx.PostJobs(ctx, job.Post{Kind: job.Stop, Key: ws, IDs: job.IDs{Workspace: ws}})
 	})
@@ -81,8 +81,8 @@ func (s *Steerer) hold(ctx context.Context, c access.Caller, action, note string
 			return err
 		}
 		h := store.Hold{
-			Paused: ws.PausedAt != nil, PauseNote: deref(ws.PauseNote),
-			Maintenance: ws.MaintenanceAt != nil, MaintenanceNote: deref(ws.MaintenanceNote),
+			Paused: ws.PausedAt != nil, PauseNote: deref(ws.PauseNote), PausedBy: ws.PausedBy.V,
+			Maintenance: ws.MaintenanceAt != nil, MaintenanceNote: deref(ws.MaintenanceNote), MaintenanceBy: ws.MaintenanceBy.V,
 		}
 		if err := change(tx, &h); err != nil {
 			return err
@@ -235,7 +235,7 @@ func quietHours(h *schedule.QuietHours, zone string) (*schedule.QuietHours, erro
 // go on to their end.
 func (s *Steerer) PauseAgent(ctx context.Context, c access.Caller, ref, note string) (agent.Agent, error) {
 	return s.onAgent(ctx, c, ref, func(tx *store.Tx, a agent.Agent) error {
-		if err := tx.PauseAgent(ctx, c.Scope, a.ID, true, note); err != nil {
+		if err := tx.PauseAgent(ctx, c.Scope, a.ID, &c.Actor, note); err != nil {
 			return err
 		}
 		return audit(ctx, tx, c, "agent.pause", "agent", a.ID, map[string]any{"slug": a.Slug, "note": note})
@@ -246,7 +246,7 @@ func (s *Steerer) PauseAgent(ctx context.Context, c access.Caller, ref, note str
 // caught up, unless one run is asked for of each task that was refused one.
 func (s *Steerer) ResumeAgent(ctx context.Context, c access.Caller, ref string, catchUp bool) (agent.Agent, error) {
 	return s.onAgent(ctx, c, ref, func(tx *store.Tx, a agent.Agent) error {
-		if err := tx.PauseAgent(ctx, c.Scope, a.ID, false, ""); err != nil {
+		if err := tx.PauseAgent(ctx, c.Scope, a.ID, nil, ""); err != nil {
 			return err
 		}
 		n := 0

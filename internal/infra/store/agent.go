@@ -24,6 +24,7 @@ type agentRow struct {
 	Profile                                  doc[agent.Profile]
 	PausedAt, DisabledAt                     *time.Time
 	PauseNote                                *string
+	PausedBy                                 doc[*access.Actor]
 	QuietHours                               doc[*schedule.QuietHours]
 	Version                                  int64
 	CreatedAt, UpdatedAt                     time.Time
@@ -31,14 +32,14 @@ type agentRow struct {
 
 const agentSelect = `
 	select a.id, a.workspace_id, a.slug, a.name, a.description, a.is_default, a.origin, a.current_revision_id,
-	  v.number, v.digest, v.profile, a.paused_at, a.disabled_at, a.pause_note, a.quiet_hours, a.version, a.created_at, a.updated_at
+	  v.number, v.digest, v.profile, a.paused_at, a.disabled_at, a.pause_note, a.paused_by, a.quiet_hours, a.version, a.created_at, a.updated_at
 	from agents a join agent_revisions v on v.id = a.current_revision_id `
 
 func (row agentRow) agent() agent.Agent {
 	return agent.Agent{
 		ID: row.ID, WorkspaceID: row.WorkspaceID, Slug: row.Slug, Name: row.Name, Description: row.Description,
 		Default: row.IsDefault, Origin: row.Origin, RevisionID: row.CurrentRevisionID, Revision: row.Number,
-		Digest: row.Digest, Profile: row.Profile.V, PausedAt: row.PausedAt, PauseNote: orEmpty(row.PauseNote),
+		Digest: row.Digest, Profile: row.Profile.V, PausedAt: row.PausedAt, PauseNote: orEmpty(row.PauseNote), PausedBy: row.PausedBy.V,
 		DisabledAt: row.DisabledAt, QuietHours: row.QuietHours.V,
 		Version: row.Version, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
@@ -130,12 +131,12 @@ func (tx *Tx) ReviseAgent(ctx context.Context, sc access.Scope, a agent.Agent, b
 	return a, tx.Emit(ctx, sc, Event{Type: "agent.changed", SubjectKind: "agent", SubjectID: a.ID})
 }
 
-// PauseAgent stops every new run of an agent, or lets them begin again.
-func (tx *Tx) PauseAgent(ctx context.Context, sc access.Scope, agentID string, paused bool, note string) error {
+// PauseAgent stops every new run of an agent, or lets them begin again when by is nil.
+func (tx *Tx) PauseAgent(ctx context.Context, sc access.Scope, agentID string, by *access.Actor, note string) error {
 	_, err := tx.exec(ctx, `
-		update agents set paused_at = case when ? then coalesce(paused_at, clock_timestamp()) end, pause_note = nullif(?, ''),
+		update agents set paused_at = case when ? then coalesce(paused_at, clock_timestamp()) end, pause_note = nullif(?, ''), paused_by = ?,
 		  version = version + 1, updated_at = clock_timestamp()
-		where workspace_id = ? and id = ?`, paused, note, sc.Workspace(), agentID)
+		where workspace_id = ? and id = ?`, by != nil, note, docOrNull(by), sc.Workspace(), agentID)
 	if err != nil {
 		return fmt.Errorf("pause an agent: %w", err)
 	}

@@ -17,8 +17,10 @@ type Workspace struct {
 	ID, Slug, Name, Timezone string
 	PausedAt                 *time.Time
 	PauseNote                *string
-	MaintenanceAt            *time.Time // no new runs; those that are open go to their end
+	PausedBy                 doc[*access.Actor] // V is nil: by nobody, or it was not kept
+	MaintenanceAt            *time.Time         // no new runs; those that are open go to their end
 	MaintenanceNote          *string
+	MaintenanceBy            doc[*access.Actor]
 	QuietHours               doc[*schedule.QuietHours] // V is nil: none
 	ReadOnly                 bool                      // agents may change nothing
 	Version                  int64
@@ -72,6 +74,7 @@ func (tx *Tx) LockWorkspace(ctx context.Context, sc access.Scope) (Workspace, er
 type Hold struct {
 	Paused, Maintenance        bool
 	PauseNote, MaintenanceNote string
+	PausedBy, MaintenanceBy    *access.Actor
 }
 
 // HoldWorkspace stops every new run of the workspace, or lets them begin again. What
@@ -79,10 +82,10 @@ type Hold struct {
 // between now and the commit: afterwards the open topics are all there are.
 func (tx *Tx) HoldWorkspace(ctx context.Context, sc access.Scope, h Hold) error {
 	_, err := tx.exec(ctx, `
-		update workspaces set paused_at = case when ? then coalesce(paused_at, clock_timestamp()) end, pause_note = nullif(?, ''),
-		  maintenance_at = case when ? then coalesce(maintenance_at, clock_timestamp()) end, maintenance_note = nullif(?, ''),
+		update workspaces set paused_at = case when ? then coalesce(paused_at, clock_timestamp()) end, pause_note = nullif(?, ''), paused_by = ?,
+		  maintenance_at = case when ? then coalesce(maintenance_at, clock_timestamp()) end, maintenance_note = nullif(?, ''), maintenance_by = ?,
 		  version = version + 1, updated_at = clock_timestamp()
-		where id = ?`, h.Paused, h.PauseNote, h.Maintenance, h.MaintenanceNote, sc.Workspace())
+		where id = ?`, h.Paused, h.PauseNote, docOrNull(h.PausedBy), h.Maintenance, h.MaintenanceNote, docOrNull(h.MaintenanceBy), sc.Workspace())
 	if err == nil {
 		// After the row: a task that is created and started at once holds it first, too.
 		_, err = tx.exec(ctx, `select pg_advisory_xact_lock(hashtextextended('gate:' || ?, 0))`, sc.Workspace())

@@ -1395,6 +1395,8 @@ export interface components {
              * @description Since when it begins no new run
              */
             pausedAt: string | null;
+            /** @description Who paused it, or changed the note; null when it is not paused, or that was not kept */
+            pausedBy: components["schemas"]["Actor"] | null;
             profile: components["schemas"]["Profile"];
             /** @description When none of its tasks starts by itself */
             quietHours: components["schemas"]["QuietHours"] | null;
@@ -3037,6 +3039,8 @@ export interface components {
              * @description Since when it runs dry: no new run begins, open ones go to their end
              */
             maintenanceAt: string | null;
+            /** @description Likewise */
+            maintenanceBy: components["schemas"]["Actor"] | null;
             maintenanceNote: string | null;
             name: string;
             pauseNote: string | null;
@@ -3045,6 +3049,8 @@ export interface components {
              * @description Since when no new run begins
              */
             pausedAt: string | null;
+            /** @description Who paused it, or changed the note; null when it is not paused, or that was not kept */
+            pausedBy: components["schemas"]["Actor"] | null;
             /** @description When nothing starts by itself */
             quietHours: components["schemas"]["QuietHours"] | null;
             /** @description Agents may call no tool that changes something */
@@ -3076,6 +3082,8 @@ export interface components {
              * @description Since when it runs dry: no new run begins, open ones go to their end
              */
             maintenanceAt: string | null;
+            /** @description Likewise */
+            maintenanceBy: components["schemas"]["Actor"] | null;
             maintenanceNote: string | null;
             name: string;
             /**
@@ -3089,6 +3097,8 @@ export interface components {
              * @description Since when no new run begins
              */
             pausedAt: string | null;
+            /** @description Who paused it, or changed the note; null when it is not paused, or that was not kept */
+            pausedBy: components["schemas"]["Actor"] | null;
             /** @description When nothing starts by itself */
             quietHours: components["schemas"]["QuietHours"] | null;
             /** @description Agents may call no tool that changes something */
