@@ -46,6 +46,7 @@ const (
 	CauseMissed     = "missed"
 	CauseNoProgress = "no_progress"
 	CauseSkips      = "skips"
+	CauseSpending   = "spending"
 	CauseWaiting    = "waiting_for_human"
 	// CauseAsked begins the cause of what an agent asks: a key of its own follows.
 	CauseAsked = "asked:"

@@ -96,6 +96,13 @@ type Usage struct {
 	Elapsed time.Duration
 }
 
+// Plus returns what is used when v is used besides.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		Steps: u.Steps + v.Steps, Tokens: u.Tokens.Add(v.Tokens), CostUSD: budget.Sum(u.CostUSD, v.CostUSD), Elapsed: u.Elapsed + v.Elapsed,
+	}
+}
+
 // Exceeded says which limit is reached, if one is: the reason and its detail.
 // The order is fixed, so that the same usage always ends for the same reason.
 func (l Limits) Exceeded(u Usage) (Reason, string, bool) {
@@ -110,6 +117,33 @@ func (l Limits) Exceeded(u Usage) (Reason, string, bool) {
 		return ReasonMaxSteps, "", true
 	}
 	return "", "", false
+}
+
+// Within returns the limits of an operation that has used u and may use no more than
+// left besides: what is left of its task's day, say. In left, a limit below zero says
+// that nothing is left, and zero or nil that there is none.
+func (l Limits) Within(u Usage, left Limits) Limits {
+	if left.USD != nil && u.CostUSD != nil {
+		most := *u.CostUSD + *left.USD
+		if l.USD == nil || most < *l.USD {
+			l.USD = &most
+		}
+	}
+	if left.Tokens != 0 {
+		l.Tokens = least(l.Tokens, max(u.Tokens.Total()+left.Tokens, 1))
+	}
+	if left.Seconds != 0 {
+		l.Seconds = least(l.Seconds, max(int(u.Elapsed/time.Second)+left.Seconds, 1))
+	}
+	return l
+}
+
+// least is the smaller of two limits, of which zero is none.
+func least[T int | int64](a, b T) T {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
 }
 
 // Or returns the limits of l, and other's where l sets none: a task's own budget

@@ -261,6 +261,41 @@ func (m Move) Noted(note string) Move {
 	return m
 }
 
+// DayOf returns the beginning of the day that the task's budget of a day is for: in the
+// zone of its schedule, else in UTC. spec is nil where it has none that can be read.
+func DayOf(spec *schedule.Spec, now time.Time) time.Time {
+	if spec == nil {
+		return now.UTC().Truncate(24 * time.Hour)
+	}
+	from, _ := spec.DayOf(now)
+	return from
+}
+
+// Left returns what is left of an allowance of which so much is used, as limits on what
+// may be used besides: below zero where nothing is. Money that is not known leaves no
+// limit in money.
+func (a Allowance) Left(cost *budget.USD, tokens int64, seconds int) (left operation.Limits) {
+	if a.USD != nil && cost != nil {
+		usd := *a.USD - *cost
+		left.USD = &usd
+	}
+	if a.Tokens > 0 {
+		left.Tokens = orBelow(a.Tokens - tokens)
+	}
+	if a.Minutes > 0 {
+		left.Seconds = orBelow(a.Minutes*60 - seconds)
+	}
+	return left
+}
+
+// orBelow is n, or -1 where n is zero, which would be no limit.
+func orBelow[T int | int64](n T) T {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
 // Spent says in words which part of an allowance is used up, "" when none is.
 // Money that is not known counts as nothing: the limits on tokens and time still
 // bite.

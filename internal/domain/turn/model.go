@@ -48,8 +48,35 @@ type Request struct {
 	System          string
 	Messages        []Message
 	Tools           []ToolSpec
+	ToolsOff        bool          // none of them may be called; they were, in the messages
 	Output          *OutputSchema // the reply must be JSON of this schema; nil for free text
 	MaxOutputTokens int           // 0: the provider's default
+}
+
+// Callable returns the tools that the model may call.
+func (r Request) Callable() []ToolSpec {
+	if r.ToolsOff {
+		return nil
+	}
+	return r.Tools
+}
+
+// perMessage is what the role and the separators of a message take.
+const perMessage = 4
+
+// Tokens returns about how many tokens the request has, by an estimate of a text.
+func (r Request) Tokens(estimate func(string) int) int {
+	n := estimate(r.System)
+	for _, m := range r.Messages {
+		n += estimate(m.Content) + perMessage
+		for _, c := range m.ToolCalls {
+			n += estimate(c.Name) + estimate(c.Arguments)
+		}
+	}
+	for _, t := range r.Tools {
+		n += estimate(t.Name) + estimate(t.Description) + estimate(string(t.Schema))
+	}
+	return n
 }
 
 // OutputSchema asks for a structured reply.

@@ -131,15 +131,21 @@ func (s State) AfterTools(final *Final) State {
 const (
 	nudgeEmpty = "Your last answer was empty. Go on with the task: call a tool, or write your report."
 	nudgeCut   = "Your last answer was cut off at the limit of its length. Go on exactly where it ends, without repeating any of it."
-	nudgeFinal = "You have made the same call again and again, and it brings you no further. You can call no more tools. " +
-		"Write your report now: what you did and found, what you could not do, and why."
+	nudgeLoop  = "You have made the same call again and again, and it brings you no further. "
+	nudgeSteps = "You have made as many steps as this run may make. "
+	nudgeCost  = "What this run may use is used up with your next answer. "
+	nudgeFinal = "You can call no more tools. Write your report now: what you did and found, what is left to do, and why."
 )
 
 // Nudge is what the model is told before it is asked in this state, "" for nothing.
 func (s State) Nudge() string {
 	switch {
+	case s.Final != nil && s.Final.Detail == operation.DetailLoop:
+		return nudgeLoop + nudgeFinal
+	case s.Final != nil && s.Final.Reason == operation.ReasonMaxSteps:
+		return nudgeSteps + nudgeFinal
 	case s.Final != nil:
-		return nudgeFinal
+		return nudgeCost + nudgeFinal
 	case s.Empty > 0:
 		return nudgeEmpty
 	case s.Cuts > 0:

@@ -16,6 +16,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/killpoint"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/task"
@@ -29,6 +30,8 @@ type Models interface {
 	Call(ctx context.Context, r turn.Request, onDelta func(text string)) (turn.Reply, error)
 	// ContextWindow returns how many tokens a model takes; 0 when that is not known.
 	ContextWindow(model string) int
+	// Cost returns what usage of a model costs; nil when its price is not known.
+	Cost(model string, u budget.Usage) *budget.USD
 }
 
 // Site is where a tool is called from.
@@ -111,8 +114,11 @@ func (e *Engine) Step(ctx context.Context, c job.Claim) error {
 	if err != nil {
 		return err
 	}
-	run := run{e, sc, c, o, s}
-	in := turn.Next(s, o.Used(now), o.Limits)
+	run := run{Engine: e, sc: sc, c: c, o: o, s: s}
+	if err := run.look(ctx, now); err != nil {
+		return err
+	}
+	in := turn.Next(s, o.Used(now), run.limits)
 	switch in.Do {
 	case turn.DoThink:
 		return run.think(ctx, now)
@@ -165,6 +171,28 @@ type run struct {
 	c  job.Claim
 	o  store.Operation
 	s  turn.State
+
+	task   task.Task        // as it was read when the step began
+	limits operation.Limits // the operation's, within what is left of its task's day
+	day    store.Used       // what the task's day had used; where it has a budget
+}
+
+// look reads the task, and what its budget of the day leaves to the operation.
+func (r *run) look(ctx context.Context, now time.Time) (err error) {
+	if r.task, err = r.store.Task(ctx, r.sc, r.o.TaskID); err != nil {
+		return err
+	}
+	r.limits = r.o.Limits
+	day := r.task.Config.Budget.Day
+	if day == (task.Allowance{}) {
+		return nil
+	}
+	spec, _ := r.task.Spec() // a schedule that cannot be read ends with the run
+	if r.day, err = r.store.UsedSince(ctx, r.sc, r.task.ID, task.DayOf(spec, now)); err != nil {
+		return err
+	}
+	r.limits = r.limits.Within(r.o.Used(now), day.Left(r.day.CostUSD, r.day.Tokens, r.day.Seconds))
+	return nil
 }
 
 // finish ends the operation and lets its topic be settled.

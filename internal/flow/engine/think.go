@@ -8,8 +8,11 @@ import (
 
 	"github.com/dogwatch/dogwatch/internal/base/killpoint"
 	"github.com/dogwatch/dogwatch/internal/domain/agent"
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
+	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/prompt"
+	"github.com/dogwatch/dogwatch/internal/domain/task"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
 )
@@ -17,10 +20,6 @@ import (
 // think asks the model and commits its answer.
 func (r run) think(ctx context.Context, began time.Time) error {
 	profile, err := r.profile(ctx)
-	if err != nil {
-		return err
-	}
-	t, err := r.store.Task(ctx, r.sc, r.o.TaskID)
 	if err != nil {
 		return err
 	}
@@ -42,10 +41,14 @@ func (r run) think(ctx context.Context, began time.Time) error {
 		added = append(added, store.Message{StepSeq: seq, Part: 0, Message: turn.Message{Role: turn.User, Content: nudge}})
 	}
 	req := turn.Request{Model: r.o.Model, System: profile.System, Messages: conversation(append(history, added...))}
-	if r.s.Final == nil {
-		req.Tools = r.tools.Specs(profile, t)
-	}
+	req.Tools, req.ToolsOff = r.tools.Specs(profile, r.task), r.s.Final != nil
 	req.Messages = turn.Fit(req.Messages, r.room(), 6, prompt.Estimate)
+	if r.s.Final == nil {
+		if r.s.Final = turn.Last(r.o.Used(began), r.need(req), r.limits); r.s.Final != nil { // its report, then
+			added = told(added, seq, r.s.Nudge())
+			req.Messages, req.ToolsOff = turn.Fit(conversation(append(history, added...)), r.room(), 6, prompt.Estimate), true
+		}
+	}
 
 	reply, err := r.call(ctx, req, seq)
 	if err != nil {
@@ -62,20 +65,51 @@ func (r run) think(ctx context.Context, began time.Time) error {
 	step.SetUsage(usage)
 	return r.commit(ctx, step, r.s.AfterReply(reply), added, store.Progress{ModelCalls: 1, Usage: usage, Cost: reply.Cost},
 		func(ctx context.Context, tx *store.Tx) error {
-			return tx.ConsumeComments(ctx, r.sc, r.o.TopicID, consumed)
+			if err := tx.ConsumeComments(ctx, r.sc, r.o.TopicID, consumed); err != nil {
+				return err
+			}
+			return r.warn(ctx, tx, reply)
 		})
+}
+
+// warn tells a person when an answer brings the task near the end of its budget of the
+// day.
+func (r run) warn(ctx context.Context, tx *store.Tx, reply turn.Reply) error {
+	day := r.task.Config.Budget.Day
+	b := task.BriefOfSpending(r.task, day.Percent(r.day.CostUSD, r.day.Tokens),
+		day.Percent(budget.Sum(r.day.CostUSD, reply.Cost), r.day.Tokens+reply.Usage.Total()))
+	if b == nil {
+		return nil
+	}
+	_, _, err := tx.OpenBrief(ctx, r.sc, *b, store.BriefFrom{TaskID: r.o.TaskID, TopicID: r.o.TopicID, OperationID: r.o.ID, AgentID: deref(r.o.AgentID)})
+	return err
+}
+
+// told adds what the model is told to what this step adds to the conversation.
+func told(added []store.Message, seq int, text string) []store.Message {
+	if n := len(added); n > 0 { // one message of the user's, not two in a row
+		added[n-1].Content += "\n\n" + text
+		return added
+	}
+	return []store.Message{{StepSeq: seq, Part: 0, Message: turn.Message{Role: turn.User, Content: text}}}
+}
+
+// need is what a request is expected to use.
+func (r run) need(req turn.Request) operation.Usage {
+	used := operation.Usage{Tokens: r.o.Usage, CostUSD: r.o.CostUSD}
+	return turn.Need(req.Tokens(prompt.Estimate), used, r.o.ModelCalls, func(u budget.Usage) *budget.USD { return r.models.Cost(r.o.Model, u) })
 }
 
 // call makes one attempt. What may heal is tried again by the job, after a delay
 // that fits what went wrong; what will not heal ends the operation.
 func (r run) call(ctx context.Context, req turn.Request, seq int) (turn.Reply, error) {
-	if r.o.Limits.Seconds > 0 && r.o.StartedAt != nil {
+	if r.limits.Seconds > 0 && r.o.StartedAt != nil {
 		now, err := r.store.Clock(ctx)
 		if err != nil {
 			return turn.Reply{}, err
 		}
 		var cancel context.CancelFunc
-		left := time.Duration(r.o.Limits.Seconds)*time.Second - now.Sub(*r.o.StartedAt)
+		left := time.Duration(r.limits.Seconds)*time.Second - now.Sub(*r.o.StartedAt)
 		ctx, cancel = context.WithTimeoutCause(ctx, left, errOutOfTime)
 		defer cancel()
 	}

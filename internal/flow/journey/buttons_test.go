@@ -243,10 +243,10 @@ func TestTheButtonsOfABudget(t *testing.T) {
 				return rig.Plain(r)
 			}
 			reply := rig.Wants("current_time", `{}`)
-			reply.Usage.InputTokens = 100
+			reply.Usage.InputTokens = 49_000
 			return reply, nil
 		}
-		tk := s.create(steer.NewTask{Instruction: "Work.", Start: true, Config: task.Config{Budget: task.Budget{Operation: task.Allowance{Tokens: 150}}}})
+		tk := s.create(steer.NewTask{Instruction: "Work.", Start: true, Config: task.Config{Budget: task.Budget{Operation: task.Allowance{Tokens: 50_000}}}})
 		s.Drain()
 		s.is(tk.ID, task.Paused, task.OverBudget)
 		if b := s.open(tk.ID)[0]; b.Type != brief.Decision || b.Priority != brief.Urgent || b.Cause != brief.CauseBudget {

@@ -17,7 +17,7 @@ import (
 func (s story) loops(wants func(n int) turn.Reply) (asked *int) {
 	asked = new(int)
 	s.Model.Reply = func(r turn.Request) (turn.Reply, error) {
-		if r.Output != nil || len(r.Tools) == 0 {
+		if r.Output != nil || r.ToolsOff {
 			return rig.Plain(r)
 		}
 		*asked++

@@ -131,11 +131,8 @@ func (l *Launcher) budgetSpent(ctx context.Context, r store.Reader, sc access.Sc
 	if err != nil {
 		return "", err
 	}
-	from := now.UTC().Truncate(24 * time.Hour)
-	if spec, err := t.Spec(); err == nil && spec != nil {
-		from, _ = spec.DayOf(now)
-	}
-	used, err := r.UsedSince(ctx, sc, t.ID, from)
+	spec, _ := t.Spec() // one that cannot be read is refused elsewhere
+	used, err := r.UsedSince(ctx, sc, t.ID, task.DayOf(spec, now))
 	if err != nil {
 		return "", err
 	}

@@ -241,11 +241,7 @@ func daySpent(ctx context.Context, r store.Reader, sc access.Scope, t task.Task,
 	if day == (task.Allowance{}) {
 		return false, nil
 	}
-	from := now.UTC().Truncate(24 * time.Hour)
-	if spec != nil {
-		from, _ = spec.DayOf(now)
-	}
-	used, err := r.UsedSince(ctx, sc, t.ID, from)
+	used, err := r.UsedSince(ctx, sc, t.ID, task.DayOf(spec, now))
 	return err == nil && day.Spent(used.CostUSD, used.Tokens, used.Seconds) != "", err
 }
 

@@ -154,7 +154,7 @@ func (s *Steerer) CompleteTask(ctx context.Context, c access.Caller, ref string)
 // finished are the causes that are gone when a person says that a task is done.
 var finished = []string{
 	brief.CauseResult, brief.CauseLimit, brief.CauseRunFailed, brief.CauseFuse, brief.CauseBudget,
-	brief.CauseMissed, brief.CauseCheckpoint, brief.CauseNoProgress, brief.CauseSkips,
+	brief.CauseMissed, brief.CauseCheckpoint, brief.CauseNoProgress, brief.CauseSkips, brief.CauseSpending,
 }
 
 func complete(ctx context.Context, tx *store.Tx, c access.Caller, t task.Task, why task.Reason) error {

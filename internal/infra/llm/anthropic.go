@@ -175,6 +175,11 @@ func messagesRequest(model string, req turn.Request, how anthropicOutput) map[st
 	for _, t := range req.Tools {
 		tools = append(tools, map[string]any{"name": t.Name, "description": t.Description, "input_schema": t.Schema})
 	}
+	if req.ToolsOff && len(tools) > 0 {
+		// Calls in the messages without the tools that they were of are answered with
+		// nothing at times.
+		body["tool_choice"] = map[string]any{"type": "none"}
+	}
 	if o := req.Output; o != nil {
 		switch how {
 		case byFormat:

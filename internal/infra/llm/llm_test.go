@@ -141,6 +141,30 @@ func TestToolCallsGoThereAndBack(t *testing.T) {
 	}
 }
 
+// An answer without tools, at the end of a conversation in which there were some: one
+// protocol wants to see them all the same, servers of the other may not know how to be
+// told that they are off.
+func TestToolsThatAreOffAreNotOffered(t *testing.T) {
+	for _, kind := range wires {
+		s := modelserver.New(t)
+		s.Script(reply{Text: "The report."})
+		req := ask("What is new?")
+		req.Tools, req.ToolsOff = []turn.ToolSpec{{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}}, true
+		req.Messages = append(req.Messages,
+			turn.Message{Role: turn.Assistant, ToolCalls: []turn.ToolCall{{ID: "a", Name: "look", Arguments: "{}"}}},
+			turn.Message{Role: turn.Tool, ToolCallID: "a", Content: "A mail."},
+			turn.Message{Role: turn.User, Content: "Report now."})
+		got, err := registry(t, kind, s).Call(t.Context(), req, nil)
+		if err != nil || got.Text != "The report." {
+			t.Fatalf("%s: %+v, %v", kind, got, err)
+		}
+		sent := s.Requests()[0]
+		if offered := sent.HasTool("look") && !sent.ToolsOff; offered || kind == KindAnthropic && !sent.HasTool("look") {
+			t.Errorf("%s: tools %v, off %v", kind, sent.Tools, sent.ToolsOff)
+		}
+	}
+}
+
 // A call that the model wrote badly stays in the history. It must not make the
 // provider refuse every request from then on.
 func TestMalformedToolCallIsHandedOnAndDoesNotPoisonTheConversation(t *testing.T) {

@@ -110,7 +110,7 @@ func (q quirks) without(req turn.Request, err error) (quirks, bool) {
 	case req.MaxOutputTokens > 0 && !q.maxToggled && unknown && has(r.words, "max_tokens", "max_completion_tokens"):
 		q.newMaxTokens, q.maxToggled = !q.newMaxTokens, true
 		return q, true
-	case len(req.Tools) > 0 && !q.noReasoning && has(r.words, "reasoning_effort", "reasoning effort"):
+	case len(req.Callable()) > 0 && !q.noReasoning && has(r.words, "reasoning_effort", "reasoning effort"):
 		q.noReasoning = true
 		return q, true
 	case req.Output != nil && q.output < byPrompt && has(r.words, "response_format", "json_schema", "json_object", "json schema", "structured output", "guided", "grammar"):
@@ -191,9 +191,10 @@ func chatRequest(model string, req turn.Request, q quirks) map[string]any {
 		messages = append(messages, out)
 	}
 	body["messages"] = messages
-	if len(req.Tools) > 0 {
-		tools := make([]any, len(req.Tools))
-		for i, t := range req.Tools {
+	// Tools that may not be called are left out: not every server knows tool_choice none.
+	if callable := req.Callable(); len(callable) > 0 {
+		tools := make([]any, len(callable))
+		for i, t := range callable {
 			tools[i] = map[string]any{"type": "function", "function": map[string]any{
 				"name": t.Name, "description": t.Description, "parameters": t.Schema,
 			}}

@@ -18,9 +18,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/dogwatch/dogwatch/config"
+	"github.com/dogwatch/dogwatch/internal/domain/budget"
+	"github.com/dogwatch/dogwatch/internal/domain/prompt"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
 	"github.com/dogwatch/dogwatch/internal/infra/llm/offline"
 )
@@ -183,6 +184,14 @@ func (r *Registry) ContextWindow(model string) int {
 	return 0
 }
 
+// Cost returns what usage of a model costs, nil when its price is not known.
+func (r *Registry) Cost(model string, u budget.Usage) *budget.USD {
+	if known, err := r.cached(model); err == nil {
+		model = known
+	}
+	return r.prices.Prices.Cost(model, u)
+}
+
 // cached is Resolve without asking anyone.
 func (r *Registry) cached(model string) (string, error) {
 	model = cmp.Or(model, r.Default())
@@ -248,32 +257,10 @@ func (r *Registry) forget(model string) {
 
 // estimate guesses the tokens of a call whose provider reports none.
 func estimate(req turn.Request, reply turn.Reply) (input, output int64) {
-	input = tokens(req.System)
-	for _, m := range req.Messages {
-		input += tokens(m.Content) + 4 // role and separators
-		for _, c := range m.ToolCalls {
-			input += tokens(c.Name) + tokens(c.Arguments)
-		}
-	}
-	for _, t := range req.Tools {
-		input += tokens(t.Name) + tokens(t.Description) + tokens(string(t.Schema))
-	}
-	output = tokens(reply.Text) + tokens(reply.Reasoning)
+	input = int64(req.Tokens(prompt.Estimate))
+	output = int64(prompt.Estimate(reply.Text) + prompt.Estimate(reply.Reasoning))
 	for _, c := range reply.ToolCalls {
-		output += tokens(c.Name) + tokens(c.Arguments)
+		output += int64(prompt.Estimate(c.Name) + prompt.Estimate(c.Arguments))
 	}
 	return input, output
-}
-
-// tokens guesses the tokens of a text: four letters of a Latin script each, one
-// character of others, which is what the common tokenizers come to.
-func tokens(s string) int64 {
-	wide := utf8.RuneCountInString(s)
-	ascii := 0
-	for i := range len(s) {
-		if s[i] < utf8.RuneSelf {
-			ascii++
-		}
-	}
-	return int64(wide-ascii) + int64(ascii+3)/4
 }

@@ -18,6 +18,7 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []string
+	ToolsOff  bool            // tools are shown and may not be called
 	Format    json.RawMessage // response_format, output_config, or the schema of a forced tool; nil for free text
 	Forced    string          // the tool that must be called
 	Stream    bool
@@ -192,6 +193,10 @@ func decodeAnthropic(body []byte, req *Request) error {
 			req.Forced = t.Name
 			req.Format, _ = json.Marshal(t.InputSchema)
 		}
+	}
+	req.ToolsOff = in.ToolChoice.Type == "none"
+	if req.ToolsOff && len(in.Tools) == 0 {
+		return fmt.Errorf("tool_choice: may only be given with tools")
 	}
 	if in.MaxTokens <= 0 {
 		return fmt.Errorf("max_tokens: Field required")

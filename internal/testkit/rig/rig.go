@@ -35,6 +35,7 @@ type Model struct {
 	mu    sync.Mutex
 	Reply func(r turn.Request) (turn.Reply, error) // nil: answers "Done." and a plain handoff
 	Calls []turn.Request
+	Price func(u budget.Usage) *budget.USD // nil: nothing
 }
 
 // Call answers with what the test scripted.
@@ -73,6 +74,14 @@ func (*Model) Default() string          { return "test/model" }
 func (*Model) Known(string) bool        { return true }
 func (*Model) Priced(string) bool       { return true }
 func (*Model) ContextWindow(string) int { return 0 }
+
+// Cost is what the test says, or nothing.
+func (m *Model) Cost(_ string, u budget.Usage) *budget.USD {
+	if m.Price != nil {
+		return m.Price(u)
+	}
+	return new(budget.USD)
+}
 
 type silent struct{}
 

@@ -45,14 +45,14 @@ func (*Model) Reply(req turn.Request) turn.Reply {
 	}
 	p := readPrompt(req)
 	c := readConversation(req.Messages)
-	if tool, ok := toolNamed(req.Tools, "list_documents"); ok && len(p.documents) == 0 && !c.called("list_documents") {
+	if tool, ok := toolNamed(req.Callable(), "list_documents"); ok && len(p.documents) == 0 && !c.called("list_documents") {
 		return calls("Asking which documents there are.", turn.ToolCall{Name: tool.Name, Arguments: "{}"})
 	}
 	listed := p.documents
 	if len(listed) == 0 {
 		listed = c.listed()
 	}
-	if tool, ok := toolNamed(req.Tools, "read_document"); ok {
+	if tool, ok := toolNamed(req.Callable(), "read_document"); ok {
 		if next := unread(listed, c); len(next) > 0 {
 			var cs []turn.ToolCall
 			for _, d := range next {
@@ -62,7 +62,7 @@ func (*Model) Reply(req turn.Request) turn.Reply {
 		}
 	}
 	a := analyse(p, listed, c)
-	if tool, ok := toolNamed(req.Tools, "create_brief"); ok && !c.called("create_brief") && len(a.decisions) > 0 {
+	if tool, ok := toolNamed(req.Callable(), "create_brief"); ok && !c.called("create_brief") && len(a.decisions) > 0 {
 		var cs []turn.ToolCall
 		for _, d := range a.decisions {
 			cs = append(cs, turn.ToolCall{Name: tool.Name, Arguments: d.brief()})
