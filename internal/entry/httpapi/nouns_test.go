@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dogwatch/dogwatch/internal/domain/brief"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -130,6 +131,45 @@ func TestWhenItWouldRun(t *testing.T) {
 	}
 	in.viewer.post("/schedules/preview", `{"automation":{"mode":"schedule","pattern":"0 0 31 2 *"}}`).fails(422, "invalid_pattern")
 	in.viewer.post("/schedules/preview", `{"automation":{"mode":"heartbeat","intervalSeconds":60},"count":101}`).fails(422, "invalid")
+}
+
+func TestTheLedgerIsAskedForASpan(t *testing.T) {
+	in := start(t)
+	for range 3 {
+		in.operator.post("/tasks/"+in.operator.newTask()+"/run", nil).ok(202)
+	}
+	var fires []string // the last to fire first
+	for _, k := range in.viewer.get("/ticks?from=2000-01-01T00:00:00Z").ok(200).items() {
+		fires = append(fires, k["fireAt"].(string))
+	}
+	if len(fires) != 3 {
+		t.Fatalf("%d ticks, want 3", len(fires))
+	}
+	at := func(s string, plus time.Duration) string { // fireAt is shown in milliseconds
+		parsed, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parsed.Add(plus).Format(time.RFC3339Nano)
+	}
+	middle := "from=" + at(fires[1], 0) + "&to=" + at(fires[1], time.Millisecond)
+	for query, want := range map[string]int{
+		middle: 1, "to=" + at(fires[2], 0): 0, "to=" + at(fires[0], time.Millisecond): 3, "from=" + at(fires[0], time.Millisecond): 0,
+	} {
+		if n := len(in.viewer.get("/ticks?" + query).ok(200).items()); n != want {
+			t.Errorf("%s of %v: %d ticks, want %d", query, fires, n, want)
+		}
+	}
+	first := in.viewer.get("/ticks?limit=1&from=2000-01-01T00:00:00Z").ok(200)
+	second := in.viewer.get("/ticks?limit=1&from=2000-01-01T00:00:00Z&cursor=" + first.text("nextCursor")).ok(200)
+	if second.items()[0]["fireAt"] != fires[1] {
+		t.Errorf("the second page is %s", second.Body)
+	}
+	in.viewer.get("/tasks/T-1/ticks?from=2000-01-01T00:00:00%2B01:00").ok(200)
+	if !in.viewer.get("/ticks?from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z").fails(422, "invalid").at("query.to") {
+		t.Error("the end that lies before the beginning is not named")
+	}
+	in.viewer.get("/ticks?from=yesterday").fails(422, "invalid")
 }
 
 func TestCommentsAreTheirAuthors(t *testing.T) {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 
+	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/topic"
 	"github.com/dogwatch/dogwatch/internal/infra/store"
@@ -54,6 +55,8 @@ func tickOf(names names) func(store.Tick) Tick {
 type TickFilter struct {
 	State  []string `query:"state" enum:"pending,queued,dispatched,ran,skipped,missed,coalesced,canceled" doc:"Any of these"`
 	Reason string   `query:"reason" maxLength:"100" doc:"A word of docs/states.md"`
+	From   Time     `query:"from" doc:"Those that fire at this time or later, by fireAt, the last to fire first"`
+	To     Time     `query:"to" doc:"Those that fire before this time, likewise"`
 }
 
 type ticksIn struct {
@@ -85,7 +88,10 @@ func (s *Server) ticks(ctx context.Context, task string, f TickFilter, in Paging
 		return nil, err
 	}
 	sc := caller(ctx).Scope
-	filter := store.TickFilter{State: f.State, Reason: f.Reason}
+	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From.Time) {
+		return nil, errs.BadField("query.to", "invalid", f.To.Format(timeFormat), "The end is before the beginning.")
+	}
+	filter := store.TickFilter{State: f.State, Reason: f.Reason, FireFrom: f.From.Time, FireTo: f.To.Time}
 	if task != "" {
 		if filter.Task, err = s.Store.TaskID(ctx, sc, task); err != nil {
 			return nil, err

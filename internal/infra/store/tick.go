@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
@@ -321,10 +323,22 @@ type TickFilter struct {
 	Task   string // id
 	State  []string
 	Reason string
+	// FireFrom and FireTo are the span in which ticks fire, the end excluded.
+	FireFrom, FireTo time.Time
 }
 
-// Ticks lists the tick ledger, the newest first.
+// Ticks lists the tick ledger, the newest first: by when they were written down, and
+// those of a span of time by when they fire.
 func (r Reader) Ticks(ctx context.Context, sc access.Scope, f TickFilter, p Page) ([]Tick, string, error) {
+	var out []Tick
+	if err := r.ticks(ctx, sc, f, p).Find(&out).Error; err != nil {
+		return nil, "", fmt.Errorf("list ticks: %w", err)
+	}
+	out, next := cut(out, p, func(t Tick) string { return t.ID })
+	return out, next, nil
+}
+
+func (r Reader) ticks(ctx context.Context, sc access.Scope, f TickFilter, p Page) *gorm.DB {
 	q := r.db(ctx).Where("workspace_id = ?", sc.Workspace())
 	if f.Task != "" {
 		q = q.Where("task_id = ?", f.Task)
@@ -335,13 +349,18 @@ func (r Reader) Ticks(ctx context.Context, sc access.Scope, f TickFilter, p Page
 	if f.Reason != "" {
 		q = q.Where("reason = ?", f.Reason)
 	}
-	if p.After != "" {
-		q = q.Where("id < ?", p.After)
+	if !f.FireFrom.IsZero() {
+		q = q.Where("fire_at >= ?", f.FireFrom)
 	}
-	var out []Tick
-	if err := q.Order("id desc").Limit(p.limit() + 1).Find(&out).Error; err != nil {
-		return nil, "", fmt.Errorf("list ticks: %w", err)
+	if !f.FireTo.IsZero() {
+		q = q.Where("fire_at < ?", f.FireTo)
 	}
-	out, next := cut(out, p, func(t Tick) string { return t.ID })
-	return out, next, nil
+	if f.FireFrom.IsZero() && f.FireTo.IsZero() {
+		if q = q.Order("id desc"); p.After != "" {
+			q = q.Where("id < ?", p.After)
+		}
+	} else if q = q.Order("fire_at desc, id desc"); p.After != "" {
+		q = q.Where("(fire_at, id) < (select fire_at, id from ticks where id = ? and workspace_id = ?)", p.After, sc.Workspace())
+	}
+	return q.Limit(p.limit() + 1)
 }

@@ -5777,6 +5777,10 @@ export interface operations {
                 state?: ("pending" | "queued" | "dispatched" | "ran" | "skipped" | "missed" | "coalesced" | "canceled")[];
                 /** @description A word of docs/states.md */
                 reason?: string;
+                /** @description Those that fire at this time or later, by fireAt, the last to fire first */
+                from?: string;
+                /** @description Those that fire before this time, likewise */
+                to?: string;
             };
             header?: {
                 /** @description The workspace, for people in several: its id or slug */
@@ -5896,6 +5900,10 @@ export interface operations {
                 state?: ("pending" | "queued" | "dispatched" | "ran" | "skipped" | "missed" | "coalesced" | "canceled")[];
                 /** @description A word of docs/states.md */
                 reason?: string;
+                /** @description Those that fire at this time or later, by fireAt, the last to fire first */
+                from?: string;
+                /** @description Those that fire before this time, likewise */
+                to?: string;
                 /** @description Of this one: its id or identifier */
                 task?: string;
             };
