@@ -25,6 +25,7 @@ const (
 	BriefChanged     = "brief.changed"
 	BriefResolved    = "brief.resolved"
 	AgentChanged     = "agent.changed"
+	CalendarChanged  = "calendar.changed"
 	WorkspaceChanged = "workspace.changed"
 	QueueChanged     = "queue.changed"
 )

@@ -106,9 +106,37 @@ func TestACalendarClosesEveryScheduleThatNamesIt(t *testing.T) {
 	if got := s.audited("calendar."); got != "create edit delete" {
 		t.Errorf("audited: %s", got)
 	}
+	if n := s.told("calendar.changed"); n != 3 {
+		t.Errorf("%d events tell of three changes", n)
+	}
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// told is how many events of a type there are.
+func (s story) told(typ string) (n int) {
+	s.Helper()
+	s.Must(s.Store.Pool().QueryRow(s.Context(), `select count(*) from events where type = $1`, typ).Scan(&n))
+	return n
+}
+
+// A time that the sweep itself ends is told of, as one that the gate ends is.
+func TestWhatTheSweepEndsIsToldOf(t *testing.T) {
+	s := begin(t)
+	a := everyTenMinutes()
+	a.Missed = schedule.MissedSkip
+	tk := s.create(steer.NewTask{Instruction: "Work.", Automation: a})
+	s.Age(tk.ID, time.Hour)
+	before := s.told("tick.changed")
+	_, err := s.Sweep.Sweep(s.Context())
+	s.Must(err)
+	if got := s.ledger(tk.ID); !strings.Contains(got, "missed(policy_skip)") {
+		t.Fatalf("ledger: %s", got)
+	}
+	if n := s.told("tick.changed") - before; n != 1 {
+		t.Errorf("%d events tell of it", n)
+	}
+}
 
 // audited are the actions with a prefix, the oldest first.
 func (s story) audited(prefix string) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
+	"github.com/dogwatch/dogwatch/internal/domain/event"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
 )
 
@@ -77,14 +78,24 @@ func (tx *Tx) CreateCalendar(ctx context.Context, sc access.Scope, name string, 
 	if err != nil {
 		return Calendar{}, calendarError("create", name, err)
 	}
+	if err := tx.Emit(ctx, sc, calendarEvent(cal)); err != nil {
+		return Calendar{}, err
+	}
 	return tx.Calendar(ctx, sc, cal)
+}
+
+func calendarEvent(calendarID string) Event {
+	return Event{Type: event.CalendarChanged, SubjectKind: "calendar", SubjectID: calendarID}
 }
 
 // EditCalendar changes a calendar that the caller holds locked.
 func (tx *Tx) EditCalendar(ctx context.Context, sc access.Scope, c Calendar) error {
 	_, err := tx.exec(ctx, `update calendars set name = ?, closed = ?, version = version + 1, updated_at = clock_timestamp() where workspace_id = ? and id = ?`,
 		c.Name, doc[schedule.DateList]{c.List}, sc.Workspace(), c.ID)
-	return calendarError("edit", c.Name, err)
+	if err != nil {
+		return calendarError("edit", c.Name, err)
+	}
+	return tx.Emit(ctx, sc, calendarEvent(c.ID))
 }
 
 func calendarError(what, name string, err error) error {
@@ -102,7 +113,7 @@ func (tx *Tx) DeleteCalendar(ctx context.Context, sc access.Scope, calendarID st
 	if _, err := tx.exec(ctx, `delete from calendars where workspace_id = ? and id = ?`, sc.Workspace(), calendarID); err != nil {
 		return fmt.Errorf("delete a calendar: %w", err)
 	}
-	return nil
+	return tx.Emit(ctx, sc, calendarEvent(calendarID))
 }
 
 // CalendarUsers returns the identifiers of tasks whose schedules name a calendar, at

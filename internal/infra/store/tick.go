@@ -119,21 +119,26 @@ func (tx *Tx) insertTicks(ctx context.Context, ticks []Tick, onConflict string) 
 	if err != nil {
 		return nil, fmt.Errorf("write ticks: %w", err)
 	}
-	tx.countWritten(ticks, written)
-	return written, nil
+	return written, tx.tellWritten(ctx, ticks, written)
 }
 
-// countWritten counts those of some ticks that were written and have ended by that.
-func (tx *Tx) countWritten(ticks []Tick, written []string) {
+// tellWritten counts and tells of those of some ticks that were written and have ended
+// by that: nobody comes back to them.
+func (tx *Tx) tellWritten(ctx context.Context, ticks []Tick, written []string) error {
 	isNew := make(map[string]bool, len(written))
 	for _, id := range written {
 		isNew[id] = true
 	}
 	for _, t := range ticks {
-		if isNew[t.ID] && t.State != topic.TickPending {
-			tx.countTicks(t.State, orEmpty(t.Reason), t.Count)
+		if !isNew[t.ID] || t.State == topic.TickPending {
+			continue
+		}
+		tx.countTicks(t.State, orEmpty(t.Reason), t.Count)
+		if err := tx.Emit(ctx, access.In(t.WorkspaceID), tickEvent(t.ID)); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // countTicks tells whoever listens, once it is committed, in which state ticks are.

@@ -58,6 +58,8 @@ describe('what an event makes stale', () => {
     ['… not another', 'step.added', { kind: 'operation', id: 'op' }, { operationId: 'op', topicId: 'x' }, ['operation', 'op2', 'steps'], false],
     ['streamed text, nothing', 'step.delta', { kind: 'operation', id: 'op' }, {}, ['operation', 'op', 'steps'], false],
     ['a brief, the inbox', 'brief.opened', { kind: 'brief', id: 'b' }, {}, ['briefs', { state: 'unresolved' }], true],
+    ['a calendar, the list of them', 'calendar.changed', { kind: 'calendar', id: 'c' }, {}, ['calendars'], true],
+    ['… and nothing else', 'calendar.changed', { kind: 'calendar', id: 'c' }, {}, ['tasks', {}], false],
     ['the workspace, everything', 'workspace.changed', { kind: 'workspace', id: 'w' }, {}, ['agents'], true],
     ['a kind of a newer server, everything', 'weather.changed', { kind: 'weather', id: 'w' }, {}, ['tasks', {}], true],
     ['the queue, nothing yet', 'queue.changed', { kind: 'queue', id: 'q' }, {}, ['tasks', {}], false],

@@ -50,6 +50,8 @@ export function staleBy(event: StreamEvent): Stale[] | null {
       return [{ kind: 'document', id }, ...whole('documents')]
     case 'agent':
       return whole('agents')
+    case 'calendar':
+      return whole('calendars')
     case 'workspace':
       return null
     // Nothing on the pages shows these yet.
