@@ -40,7 +40,8 @@ type DocumentCreate struct {
 	Kind    string `json:"kind,omitempty" enum:"markdown,text,csv,json,html" doc:"Default: markdown"`
 }
 
-// DocumentPatch is a JSON merge patch of a document; it makes a new version.
+// DocumentPatch is a JSON merge patch of a document; it makes a new version, unless
+// nothing changes.
 type DocumentPatch struct {
 	Title   Maybe[string] `json:"title,omitzero" minLength:"1" maxLength:"300" doc:"What people and agents see"`
 	Content Maybe[string] `json:"content,omitzero" doc:"At most 4 MiB; null: nothing"`
@@ -108,7 +109,7 @@ func (s *Server) documentRoutes() {
 			out, _ := documentAnswer(d, nil)
 			return out, named(ctx, s, []*Document{&out.Body}, func(d **Document) *Actor { return &(*d).CreatedBy })
 		})
-	add(s, route{method: "PATCH", path: "/documents/{doc}", name: "editDocument", noun: "documents", role: access.Operator, limit: documentLimit, does: "Write a new version of a document"}, s.editDocument)
+	add(s, route{method: "PATCH", path: "/documents/{doc}", name: "editDocument", noun: "documents", role: access.Operator, limit: documentLimit, does: "Write a new version of a document, unless nothing changes"}, s.editDocument)
 	add(s, route{method: "DELETE", path: "/documents/{doc}", name: "deleteDocument", noun: "documents", role: access.Operator, does: "Delete a document"},
 		func(ctx context.Context, in *ByDocument) (*struct{}, error) {
 			return nil, s.Steer.DeleteDocument(ctx, caller(ctx), in.Doc)

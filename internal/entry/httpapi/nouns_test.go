@@ -204,6 +204,15 @@ func TestDocumentsHaveVersionsAndAreFound(t *testing.T) {
 	in.operator.with("If-Match", d.Header.Get("ETag")).patch(at, `{"content":"the second egret"}`).ok(200)
 	in.operator.with("If-Match", d.Header.Get("ETag")).patch(at, `{"content":"late"}`).fails(412, "stale")
 	in.operator.patch(at, `{"title":null}`).fails(422, "invalid")
+	for _, same := range []string{`{"content":"the second egret"}`, `{"title":" Plan ","folder":"a/b/","kind":"markdown","content":"the second egret"}`, `{}`} {
+		if a := in.operator.patch(at, same).ok(200); a.text("version") != "2" || a.Header.Get("ETag") != `"2"` {
+			t.Errorf("what changes nothing is a version of its own: %s", a.Body)
+		}
+	}
+	in.operator.patch(at, `{"content":"the second egret","version":1}`).fails(412, "stale")
+	if audit := string(in.admin.get("/audit").ok(200).Body); strings.Count(audit, `"document.edit"`) != 1 {
+		t.Errorf("the audit: %s", audit)
+	}
 	if got := in.viewer.get(at).text("content"); got != "the second egret" {
 		t.Errorf("now it says %q", got)
 	}

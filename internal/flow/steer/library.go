@@ -162,8 +162,8 @@ type DocumentPatch struct {
 	TopicID                      *string
 }
 
-// EditDocument writes a new version of a document. version is the one that was
-// read; nil for whatever it is now.
+// EditDocument writes a new version of a document, unless it would be the same as the
+// one that there is. version is the one that was read; nil for whatever it is now.
 func (s *Steerer) EditDocument(ctx context.Context, c access.Caller, documentID string, version *int64, p DocumentPatch) (store.Document, error) {
 	var out store.Document
 	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
@@ -182,6 +182,7 @@ func (s *Steerer) EditDocumentIn(ctx context.Context, tx *store.Tx, c access.Cal
 	if version != nil && *version != d.Version {
 		return store.Document{}, errs.New(errs.Stale, "stale", "The document was changed meanwhile: it has version %d.", d.Version)
 	}
+	old := d
 	set(&d.Title, p.Title)
 	set(&d.Folder, p.Folder)
 	set(&d.Kind, p.Kind)
@@ -189,6 +190,9 @@ func (s *Steerer) EditDocumentIn(ctx context.Context, tx *store.Tx, c access.Cal
 	d.Title = strings.TrimSpace(d.Title)
 	if err := checkDocument(&d); err != nil {
 		return store.Document{}, err
+	}
+	if d.Title == old.Title && d.Folder == old.Folder && d.Kind == old.Kind && d.Content == old.Content {
+		return old, nil
 	}
 	out, err := tx.EditDocument(ctx, c.Scope, d, c.Actor, p.TopicID)
 	if err != nil {

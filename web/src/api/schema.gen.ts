@@ -463,7 +463,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Write a new version of a document
+         * Write a new version of a document, unless nothing changes
          * @description Least role: operator.
          */
         patch: operations["editDocument"];
