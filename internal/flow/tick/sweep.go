@@ -11,6 +11,7 @@ import (
 
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/base/killpoint"
+	"github.com/dogwatch/dogwatch/internal/base/outage"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/brief"
 	"github.com/dogwatch/dogwatch/internal/domain/handoff"
@@ -43,20 +44,20 @@ const gather = 100 * time.Millisecond
 // Run sweeps until ctx ends: at least every interval, and at the moment when the
 // next task is due.
 func (s *Sweeper) Run(ctx context.Context, interval time.Duration) {
+	sweeps, stalled := outage.New(s.log, "sweep"), outage.New(s.log, "end what stalled")
 	for ctx.Err() == nil {
 		wait, least := interval, time.Duration(0)
 		n, err := s.Sweep(ctx)
+		sweeps.Note(ctx, err)
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil:
-			s.log.Error("the sweep failed", "err", err)
+		case err != nil: // the next one comes
 		case n == batch:
 			wait = 0
 		default:
-			if _, err := s.EndStalled(ctx); err != nil && ctx.Err() == nil {
-				s.log.Error("stalled operations were not ended", "err", err)
-			}
+			_, err := s.EndStalled(ctx)
+			stalled.Note(ctx, err)
 			if until, err := s.store.UntilDue(ctx, interval); err == nil {
 				wait = until
 			}
@@ -78,11 +79,11 @@ const growthEvery = 10 * time.Second
 
 // Watch lets the database know its tables as they grow, until ctx ends.
 func (s *Sweeper) Watch(ctx context.Context) {
+	log := outage.New(s.log, "analyze")
 	for ctx.Err() == nil {
 		tables, err := s.store.AnalyzeGrown(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.log.Warn("the tables that grew were not analyzed", "err", err)
-		} else if len(tables) > 0 {
+		log.Note(ctx, err)
+		if len(tables) > 0 {
 			s.log.Debug("tables grew and were analyzed", "tables", tables)
 		}
 		select {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dogwatch/dogwatch/internal/base/outage"
 	"github.com/dogwatch/dogwatch/internal/domain/event"
 )
 
@@ -88,11 +89,10 @@ func (f *Feed) Run(ctx context.Context) error {
 func (f *Feed) number(ctx context.Context) {
 	tick := time.NewTicker(numberEvery)
 	defer tick.Stop()
+	log := outage.New(f.log, "number events")
 	for {
 		n, err := f.source.NumberEvents(ctx, batch)
-		if err != nil && ctx.Err() == nil {
-			f.log.WarnContext(ctx, "events are not numbered", "err", err)
-		}
+		log.Note(ctx, err)
 		if n > 0 {
 			signal(f.news)
 		}
@@ -113,6 +113,7 @@ func (f *Feed) read(ctx context.Context) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
 	last := int64(-1)
+	log := outage.New(f.log, "read events")
 	for {
 		var err error
 		if last < 0 { // subscribers read what is older for themselves
@@ -132,9 +133,7 @@ func (f *Feed) read(ctx context.Context) {
 				n = len(events)
 			}
 		}
-		if err != nil && ctx.Err() == nil {
-			f.log.WarnContext(ctx, "events are not read", "err", err)
-		}
+		log.Note(ctx, err)
 		if n == batch {
 			continue
 		}

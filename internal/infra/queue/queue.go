@@ -19,6 +19,7 @@ import (
 
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/base/killpoint"
+	"github.com/dogwatch/dogwatch/internal/base/outage"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
 )
 
@@ -176,17 +177,12 @@ func (q *Queue) Wake() {
 // loop calls look every so often, give or take a quarter so that replicas spread.
 // It logs the first of several failures and the recovery.
 func (q *Queue) loop(ctx context.Context, what string, every time.Duration, wake <-chan struct{}, look func(context.Context) error) {
-	failing := false
+	log := outage.New(q.log, what)
 	for {
 		call, cancel := context.WithTimeout(ctx, callLimit)
 		err := look(call)
 		cancel()
-		if err != nil && !failing {
-			q.log.Warn("background work waits", "loop", what, "err", err)
-		} else if err == nil && failing {
-			q.log.Info("background work goes on", "loop", what)
-		}
-		failing = err != nil
+		log.Note(ctx, err)
 		pause := time.NewTimer(every*3/4 + rand.N(every/2))
 		select {
 		case <-q.stopping:
