@@ -119,7 +119,7 @@ func wire(ctx context.Context, cfg config.Config, role Role, to Streams, d *depe
 	}
 	p.api = httpapi.New(httpapi.Deps{
 		Store: p.store, Steer: steerer, Launch: launcher, Feed: events, Blobs: p.blobs, Log: to.Log,
-		Web: web.Dist(), Checks: p.checks(), Secret: secret, Version: to.Version, MinPeriod: cfg.MinHeartbeat, Metrics: metrics,
+		Web: web.Dist(), Checks: p.checks(), Workers: p.redis.Workers, Secret: secret, Version: to.Version, MinPeriod: cfg.MinHeartbeat, Metrics: metrics,
 	})
 	return p, nil
 }

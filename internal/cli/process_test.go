@@ -317,18 +317,30 @@ func TestServerAndWorkers(t *testing.T) {
 		}
 	}
 	server := launch(t, env, "server")
-	server.address(data)
+	base := server.address(data)
 	if p := launch(t, append(env, "DOGWATCH_DATA="+t.TempDir()), "server"); p.exit() != 2 || !strings.Contains(p.out.String(), "another secret key") {
 		t.Errorf("a server with another key: %d %s", p.cmd.ProcessState.ExitCode(), p.out.String())
 	}
+	counts := func(want string) func() bool {
+		return func() bool {
+			status, body := get(t, http.DefaultClient, base+"/readyz")
+			if status != 200 {
+				t.Errorf("the server is not ready: %d %s", status, body)
+			}
+			return strings.Contains(body, want)
+		}
+	}
+	server.until("it counts the worker", counts(`"workers":1`))
 	use(t, data, "task", "create", "Say what there is.", "--accept", "auto")
 	if out := use(t, data, "task", "run", "T-1", "--wait", "--timeout", "50s"); !strings.Contains(out, "run 1 completed") {
 		t.Errorf("task run: %s", out)
 	}
-	for name, p := range map[string]*process{"server": server, "worker": worker} {
-		if code := p.stop(syscall.SIGTERM); code != 0 {
-			t.Errorf("%s: exit code %d", name, code)
-		}
+	if code := worker.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("worker: exit code %d", code)
+	}
+	server.until("it counts no worker, and is ready all the same", counts(`"workers":0`))
+	if code := server.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("server: exit code %d", code)
 	}
 }
 

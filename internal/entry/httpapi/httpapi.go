@@ -58,10 +58,11 @@ type Deps struct {
 	Blobs  Blobs
 	Log    *slog.Logger
 
-	Web     fs.FS   // the built dashboard; may hold none
-	Checks  []Check // of readiness
-	Secret  []byte  // signs cursors; the same in every process of an instance
-	URL     string  // under which people reach it; https makes cookies secure
+	Web     fs.FS               // the built dashboard; may hold none
+	Checks  []Check             // of readiness
+	Workers func() (int, error) // counts the processes that take work; nil: not known
+	Secret  []byte              // signs cursors; the same in every process of an instance
+	URL     string              // under which people reach it; https makes cookies secure
 	Version string
 
 	// MinPeriod is the smallest interval of a heartbeat or a grid.

@@ -44,7 +44,7 @@ func (s *Server) ready(c echo.Context) error {
 	default:
 	}
 	if len(down) == 0 {
-		return c.JSON(http.StatusOK, map[string]any{"status": "ready"})
+		return c.JSON(http.StatusOK, map[string]any{"status": "ready", "workers": s.workers(c.Request().Context())})
 	}
 	h := c.Response().Header()
 	h.Set("Retry-After", "2")
@@ -55,6 +55,20 @@ func (s *Server) ready(c echo.Context) error {
 		*Problem
 		Down map[string]string `json:"down"`
 	}{p, down})
+}
+
+// workers counts who takes work, here and elsewhere; nil when that is not known. What
+// nobody works on waits: a server without a worker is ready to take requests.
+func (s *Server) workers(ctx context.Context) *int {
+	if s.Workers == nil {
+		return nil
+	}
+	n, err := s.Workers()
+	if err != nil {
+		s.log.WarnContext(ctx, "workers are not counted", "err", err)
+		return nil
+	}
+	return &n
 }
 
 func (s *Server) down(ctx context.Context) map[string]string {

@@ -113,6 +113,24 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
+// Workers counts the processes that take work. Each says every five seconds that it
+// is there; one that was killed is counted for up to ten.
+func (r *Redis) Workers() (int, error) {
+	servers, err := asynq.NewInspectorFromRedisClient(r.client).Servers()
+	if err != nil {
+		return 0, fmt.Errorf("look for workers: %w", err)
+	}
+	type process struct {
+		host string
+		pid  int
+	}
+	seen := map[process]bool{} // each has a server of asynq for each class of jobs
+	for _, s := range servers {
+		seen[process{s.Host, s.PID}] = true
+	}
+	return len(seen), nil
+}
+
 // Ping says whether Redis answers.
 func (r *Redis) Ping(ctx context.Context) error {
 	if err := r.client.Ping(ctx).Err(); err != nil {
