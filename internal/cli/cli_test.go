@@ -358,7 +358,7 @@ func TestExitCodes(t *testing.T) {
 		{"unknown flag", []string{"task", "list", "--lisen"}, 2, "unknown flag"},
 		{"missing argument", []string{"task", "show"}, 2, "accepts 1 arg"},
 		{"missing flag", []string{"brief", "resolve", "B-1"}, 2, "action"},
-		{"two kinds of order", []string{"task", "create", "x", "--every", "1m", "--cron", "* * * * *"}, 2, "none of the others"},
+		{"two kinds of order", []string{"task", "create", "x", "--every", "1m", "--cron", "* * * * *"}, 2, "--every and --cron exclude each other"},
 		{"half a second", []string{"task", "create", "x", "--every", "1500ms"}, 2, "whole seconds"},
 		{"no order", []string{"task", "create", "x", "--overlap", "skip"}, 2, "add --heartbeat"},
 		{"no time", []string{"task", "create", "x", "--at", "soon"}, 2, `"soon"`},
