@@ -17,7 +17,7 @@ import (
 
 func (p *program) task() *cobra.Command {
 	return group("task", "Standing orders and one-off work",
-		p.taskCreate(), p.taskEdit(), p.taskList(), p.taskShow(), p.taskRun(), p.taskBackfill(),
+		p.taskCreate(), p.taskEdit(), p.taskPreview(), p.taskList(), p.taskShow(), p.taskRun(), p.taskBackfill(),
 		p.taskMove("pause", "Hold a task; a run that is open goes on to its end", "paused"),
 		p.taskMove("resume", "Go on with a paused task", "resumed"),
 		p.taskMove("cancel", "Stop a task and its run", "canceled"),

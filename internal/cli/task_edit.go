@@ -80,8 +80,9 @@ func (p *program) taskEdit() *cobra.Command {
 
 // editedTask is what an edit has to know of the task.
 type editedTask struct {
-	Version    int64          `json:"version"`
-	Automation map[string]any `json:"automation"`
+	Version       int64          `json:"version"`
+	Automation    map[string]any `json:"automation"`
+	AssigneeAgent string         `json:"assigneeAgent"`
 }
 
 // editBody is the merge patch: what stays out of it is left as it is.
