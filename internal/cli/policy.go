@@ -44,12 +44,12 @@ func (q *quiet) String() string {
 }
 
 func (p *program) workspace() *cobra.Command {
-	return group("workspace", "Hold the whole workspace, and let it go on",
+	return group("workspace", "Hold the whole workspace, let it go on, and say what holds for it",
 		p.workspaceShow(),
 		p.workspaceHold("pause", "Begin no new run; runs that are open go on to their end"),
 		p.workspaceHold("stop", "Begin no new run, and interrupt every open one"),
 		p.workspaceHold("maintenance", "Let the workspace run dry before work on it; it stays so over restarts, until resumed"),
-		p.workspaceResume())
+		p.workspaceResume(), p.workspaceEdit())
 }
 
 func (p *program) workspaceShow() *cobra.Command {
@@ -219,18 +219,24 @@ func (a agent) state() string {
 		return "paused: " + cut(*a.PauseNote, 40)
 	case a.PausedAt != nil:
 		return "paused"
-	case a.IsDefault:
+	}
+	return "active"
+}
+
+// mark says whether it is the agent of tasks that name none.
+func (a agent) mark() string {
+	if a.IsDefault {
 		return "default"
 	}
-	return "ready"
+	return "–"
 }
 
 func (p *program) agent() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List agents", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listed(p, cmd, "/agents", url.Values{}, 0, []string{"AGENT", "NAME", "STATE", "MODEL", "QUIET HOURS"}, "No agents.", func(a agent) []string {
-				return []string{a.Slug, cut(a.Name, 40), a.state(), cmp.Or(a.Profile.Model, "default"), a.QuietHours.String()}
+			return listed(p, cmd, "/agents", url.Values{}, 0, []string{"AGENT", "NAME", "STATE", "DEFAULT", "MODEL", "QUIET HOURS"}, "No agents.", func(a agent) []string {
+				return []string{a.Slug, cut(a.Name, 40), a.state(), a.mark(), cmp.Or(a.Profile.Model, "the instance's"), cmp.Or(a.QuietHours.String(), "–")}
 			})
 		},
 	}
@@ -251,7 +257,7 @@ func (p *program) agent() *cobra.Command {
 		},
 	}
 	resume.Flags().BoolVar(&catchUp, "catch-up", false, "run each of its tasks once now that was refused a run meanwhile")
-	return group("agent", "Who works: list agents, hold one, let it go on", list, pause, resume)
+	return group("agent", "Who works: list agents, hold one, let it go on, change it", list, pause, resume, p.agentEdit())
 }
 
 type calendar struct {

@@ -34,7 +34,7 @@ func TestAgentsAreListedAndHeld(t *testing.T) {
 	list := `{"items":[{"slug":"watchkeeper","name":"Watchkeeper","isDefault":true,"pausedAt":"2026-03-02T21:00:00Z","pauseNote":"too chatty","profile":{"model":""}},
 		{"slug":"scout","name":"Scout","profile":{"model":"a/b"},"quietHours":{"start":"22:00","end":"07:00","timezone":"UTC"}}],"nextCursor":null}`
 	cli(t, "", map[string][]string{"GET /agents": {list}}, "agent", "list").
-		check(t, 0, "watchkeeper", "paused: too chatty", "scout", "ready", "a/b", "22:00 to 07:00 UTC")
+		check(t, 0, "watchkeeper", "paused: too chatty", "active              –        a/b", "22:00 to 07:00 UTC")
 	r := cli(t, "", map[string][]string{"POST /agents/scout/pause": {`{}`}}, "agent", "pause", "scout", "--note", "rest")
 	r.check(t, 0, "✓ scout is paused")
 	if r.asked[0] != `POST /agents/scout/pause {"note":"rest"}` {
