@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net/url"
+	"regexp"
 
 	"github.com/spf13/cobra"
 )
@@ -21,6 +22,9 @@ type bulk struct {
 	Undoable bool `json:"undoable"`
 }
 
+// orderID is what the id of an order looks like.
+var orderID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
 func (p *program) taskBulk() *cobra.Command {
 	undo := &cobra.Command{
 		Use: "undo ORDER", Short: "Take an order back, but for tasks that somebody moved since", Args: func(_ *cobra.Command, args []string) error {
@@ -29,7 +33,11 @@ func (p *program) taskBulk() *cobra.Command {
 			}
 			return nil
 		},
+		Example: "  dogwatch task bulk undo 0198c0de-1111-7000-8000-000000000001",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !orderID.MatchString(args[0]) {
+				return usagef("%q is not the id of an order; it looks like 0198c0de-1111-7000-8000-000000000001, and the order printed it (with --json it is its id)", args[0])
+			}
 			return p.bulkOrder(cmd, "/tasks/bulk/"+url.PathEscape(args[0])+"/undo", nil)
 		},
 	}
