@@ -390,13 +390,22 @@ func TestTimesAsPeopleReadThem(t *testing.T) {
 	}
 	p := &program{now: func() time.Time { return now }, zone: berlin}
 	for at, want := range map[string]string{
-		"2026-03-02T20:00:00Z": "21:00:00",
-		"2026-03-03T06:00:00Z": "Tue 07:00",
-		"2026-05-01T06:00:00Z": "2026-05-01 08:00",
+		"2026-03-02T20:00:00Z": "21:00:00 CET",
+		"2026-03-03T06:00:00Z": "Tue 07:00 CET",
+		"2026-05-01T06:00:00Z": "2026-05-01 08:00 CEST",
 	} {
 		v, _ := time.Parse(time.RFC3339, at)
 		if got := p.when(&v); got != want {
 			t.Errorf("%s: got %s, want %s", at, got, want)
+		}
+	}
+	for zone, want := range map[string]string{
+		"Europe/Berlin": "Tue 00:30 CET", "Europe/Rome": "Tue 00:30 CET", "": "Tue 00:30 CET",
+		"UTC": "Tue 00:30 CET (Mon 23:30 UTC)", "Europe/Helsinki": "Tue 00:30 CET (01:30 EET)",
+	} {
+		at := time.Date(2026, 3, 2, 23, 30, 0, 0, time.UTC)
+		if got := p.planned(&at, &automation{Timezone: zone}); got != want {
+			t.Errorf("planned in %q: got %s, want %s", zone, got, want)
 		}
 	}
 	if got := p.when(nil); got != "–" {

@@ -83,7 +83,7 @@ func (p *program) cronList() *cobra.Command {
 			setQuery(q, "agent", agent)
 			return listed(p, cmd, "/cron-jobs", q, limit, []string{"JOB", "NAME", "WHEN", "DOES", "STATE", "LAST", "NEXT"},
 				"No cron jobs. Make one: dogwatch cron add watchkeeper \"0 7 * * 1-5\" \"Look through the inbox\"", func(j cronJob) []string {
-					return []string{j.Task, cut(j.Name, 40), cut(j.Automation.order(), 32), j.does(), j.state(), p.when(j.LastRunAt), p.when(j.NextRunAt)}
+					return []string{j.Task, cut(j.Name, 40), cut(j.Automation.order(), 32), j.does(), j.state(), p.when(j.LastRunAt), p.planned(j.NextRunAt, &j.Automation)}
 				})
 		},
 	}

@@ -25,7 +25,7 @@ func TestTheWorkspaceIsHeldAndResumed(t *testing.T) {
 	}
 	cli(t, "", map[string][]string{"GET /workspace": {`{"name":"Home","timezone":"UTC","pausedAt":"2026-03-02T21:00:00Z","pauseNote":"audit","readOnly":true,"openRuns":0,
 		"quietHours":{"days":[5,6],"start":"22:00","end":"07:00","timezone":"UTC"}}`}}, "workspace", "show").
-		check(t, 0, "Home · UTC · 0 open runs", "paused since 21:00:00: audit", "read-only", "quiet hours Fri Sat 22:00 to 07:00 UTC")
+		check(t, 0, "Home · UTC · 0 open runs", "paused since 21:00:00 UTC: audit", "read-only", "quiet hours Fri Sat 22:00 to 07:00 UTC")
 	cli(t, "", map[string][]string{"POST /workspace/pause": {`403 {"title":"Forbidden","detail":"This needs the role admin.","code":"forbidden"}`}}, "workspace", "pause").
 		check(t, 1, "This needs the role admin. (forbidden)")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -34,7 +35,7 @@ func (p *program) table(header []string, rows [][]string) error {
 	fmt.Fprintln(w, strings.Join(header, "\t"))
 	for _, r := range rows {
 		for i := range r {
-			r[i] = oneLine(r[i])
+			r[i] = cmp.Or(oneLine(r[i]), "–") // a column without a value is not a missing one
 		}
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(r, "\t"), "\t "))
 	}
@@ -88,7 +89,8 @@ func money(usd *float64) string {
 	return fmt.Sprintf("$%.2f", *usd)
 }
 
-// when writes a time as somebody who looks at it now needs it.
+// when writes a time as somebody who looks at it now needs it, in the zone of the
+// terminal, which it names.
 func (p *program) when(t *time.Time) string {
 	if t == nil {
 		return "–"
@@ -96,12 +98,35 @@ func (p *program) when(t *time.Time) string {
 	local, now := t.In(p.zone), p.now().In(p.zone)
 	switch d := local.Sub(now); {
 	case local.YearDay() == now.YearDay() && local.Year() == now.Year():
-		return local.Format("15:04:05")
+		return local.Format("15:04:05 MST")
 	case d > -6*24*time.Hour && d < 6*24*time.Hour:
-		return local.Format("Mon 15:04")
+		return local.Format("Mon 15:04 MST")
 	default:
-		return local.Format("2006-01-02 15:04")
+		return local.Format("2006-01-02 15:04 MST")
 	}
+}
+
+// planned is when, with the wall clock of the schedule's own zone beside it where
+// that differs.
+func (p *program) planned(t *time.Time, a *automation) string {
+	if t == nil || a == nil || a.Timezone == "" {
+		return p.when(t)
+	}
+	zone, err := time.LoadLocation(a.Timezone)
+	if err != nil {
+		return p.when(t)
+	}
+	there, here := t.In(zone), t.In(p.zone)
+	_, offset := there.Zone()
+	_, ours := here.Zone()
+	if offset == ours {
+		return p.when(t)
+	}
+	layout := "15:04 MST"
+	if there.Day() != here.Day() {
+		layout = "Mon " + layout
+	}
+	return p.when(t) + " (" + there.Format(layout) + ")"
 }
 
 // stamp writes a time with its date and zone, for what lies far back or spans days.

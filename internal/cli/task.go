@@ -44,7 +44,7 @@ func (p *program) taskList() *cobra.Command {
 					if t.Status == "paused" {
 						status += " (" + t.StatusReason + ")"
 					}
-					return []string{t.Identifier, status, cut(t.Name, 48), cut(t.Automation.order(), 28), p.when(t.LastRunAt), p.when(t.NextRunAt), money(t.CostUSD)}
+					return []string{t.Identifier, status, cut(t.Name, 48), cut(t.Automation.order(), 28), p.when(t.LastRunAt), p.planned(t.NextRunAt, t.Automation), money(t.CostUSD)}
 				})
 		},
 	}
