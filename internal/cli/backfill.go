@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dogwatch/dogwatch/internal/cli/client"
 )
 
 func (p *program) taskBackfill() *cobra.Command {
@@ -71,6 +74,11 @@ func (p *program) taskBackfill() *cobra.Command {
 			if plan.SkippedRefused > 0 {
 				p.printf(" · %d are refused by the schedule", plan.SkippedRefused)
 			}
+			if plan.Planned > 0 {
+				if waits := p.backfillWaits(cmd, c, args[0]); waits != "" {
+					p.printf(" · it waits: %s", waits)
+				}
+			}
 			if plan.More {
 				p.printf(" · there are more: ask again when these are through, or raise --max")
 			}
@@ -85,4 +93,28 @@ func (p *program) taskBackfill() *cobra.Command {
 	c.Flags().BoolVar(&all, "all", false, "those that ran already, too")
 	c.Flags().BoolVar(&cancel, "cancel", false, "let go of what is still to be made up for")
 	return c
+}
+
+// backfillWaits is what a backfill waits for, such as for its task to be resumed.
+// It was ordered already: not to learn this is no failure.
+func (p *program) backfillWaits(cmd *cobra.Command, c *client.Client, ref string) string {
+	answer, err := c.Get(cmd.Context(), taskPath(ref), nil)
+	if err != nil {
+		return ""
+	}
+	if t, err := read[task](answer); err == nil && t.Status == "paused" {
+		return fmt.Sprintf("%s is paused (%s); dogwatch task resume %s lets it begin", t.Identifier, t.StatusReason, t.Identifier)
+	}
+	if answer, err = c.Get(cmd.Context(), taskPath(ref, "/why"), nil); err != nil {
+		return ""
+	}
+	w, err := read[struct {
+		Backfill *struct {
+			WaitsFor string `json:"waitsFor"`
+		} `json:"backfill"`
+	}](answer)
+	if err != nil || w.Backfill == nil {
+		return ""
+	}
+	return oneLine(w.Backfill.WaitsFor)
 }

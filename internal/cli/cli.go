@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dogwatch/dogwatch/internal/cli/client"
 	"github.com/dogwatch/dogwatch/internal/config"
@@ -121,6 +122,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage or configuration, 3 not reachable, 4 d
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	flags := root.PersistentFlags()
 	flags.String("data", "", "data directory (DOGWATCH_DATA; default ./data)")
 	flags.String("config", "", "configuration file (DOGWATCH_CONFIG; default "+config.DefaultFile+" when it is there)")
@@ -140,6 +142,25 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage or configuration, 3 not reachable, 4 d
 	}
 	p.markRunning(root)
 	return root
+}
+
+// flagError says what is wrong with a flag's value in our words, not in those of
+// the library that reads it.
+func flagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	allowed, known := map[string]string{
+		"duration": "a time such as 90s, 10m or 2h",
+		"int":      "a whole number, such as 3", "int64": "a whole number, such as 3",
+		"float64": "an amount, such as 0.50",
+		"bool":    "true or false",
+	}[wrong.GetFlag().Value.Type()]
+	if !known {
+		return err
+	}
+	return usagef("--%s %q is not usable; allowed is %s", wrong.GetFlag().Name, wrong.GetValue(), allowed)
 }
 
 // markRunning notes for every command that cobra found nothing wrong with its

@@ -238,6 +238,10 @@ func TestTaskBackfill(t *testing.T) {
 	if r.asked[0] != path+` {"from":"2026-03-01T06:00:00Z","max":2,"onlyMissing":false,"to":"2026-03-02T09:00:00Z"}` {
 		t.Errorf("asked %q", r.asked)
 	}
+	cli(t, "", map[string][]string{path: {`202 {"planned":2}`}, "GET /tasks/T-1": {heartbeat}, "GET /tasks/T-1/why": {`{"backfill":{"planned":2,"done":0,"waitsFor":"Its budget of the day is used up."}}`}},
+		"task", "backfill", "T-1", "--from", "2026-03-01T06:00:00Z").check(t, 0, "✓ 2 runs", " · it waits: Its budget")
+	cli(t, "", map[string][]string{path: {`202 {"planned":2}`}, "GET /tasks/T-1": {strings.Replace(heartbeat, `"scheduled","statusReason":"armed"`, `"paused","statusReason":"person"`, 1)}},
+		"task", "backfill", "T-1", "--from", "2026-03-01T06:00:00Z").check(t, 0, "it waits: T-1 is paused (person); dogwatch task resume T-1")
 	cli(t, "", map[string][]string{path: {`202 {"planned":0}`}}, "task", "backfill", "T-1", "--from", "2026-03-01T06:00:00Z").
 		check(t, 0, "nothing to make up for")
 	cli(t, "", map[string][]string{"DELETE /tasks/T-1/backfill": {`204 `}}, "task", "backfill", "T-1", "--cancel").check(t, 0, "the rest is let go")
@@ -362,6 +366,8 @@ func TestExitCodes(t *testing.T) {
 		{"half a second", []string{"task", "create", "x", "--every", "1500ms"}, 2, "whole seconds"},
 		{"no order", []string{"task", "create", "x", "--overlap", "skip"}, 2, "add --heartbeat"},
 		{"no time", []string{"task", "create", "x", "--at", "soon"}, 2, `"soon"`},
+		{"no duration", []string{"task", "run", "T-1", "--timeout", "soon"}, 2, `--timeout "soon" is not usable; allowed is a time such as 90s`},
+		{"no number", []string{"task", "list", "--limit", "all"}, 2, `--limit "all" is not usable; allowed is a whole number`},
 		{"no zone", []string{"task", "create", "x", "--at", "2026-01-01 00:00", "--zone", "Mars"}, 2, `"Mars"`},
 		{"not there", []string{"task", "show", "T-9"}, 1, "There is nothing here. (not_found)"},
 		{"no such file", []string{"document", "add", "nowhere.md"}, 1, "nowhere.md"},
