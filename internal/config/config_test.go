@@ -137,6 +137,7 @@ func TestErrorsNameKeyValueAndWhatIsAllowed(t *testing.T) {
 		{name: "format", env: m{"DOGWATCH_LOG_FORMAT": "xml"}, want: []string{`"xml"`, "text, json"}},
 		{name: "switch", env: m{"DOGWATCH_MIGRATE": "maybe"}, want: []string{`"maybe"`, "on, off"}},
 		{name: "number", env: m{"DOGWATCH_OPERATIONS": "0"}, want: []string{`"0"`, "1 to 1000"}},
+		{name: "size of the pool", env: m{"DOGWATCH_DATABASE_URL": "postgres://u:hunter22@h/d?pool_max_conns=many"}, want: []string{"DOGWATCH_DATABASE_URL"}, hidden: "hunter22"},
 		{name: "database", env: m{"DOGWATCH_DATABASE_URL": "mysql://u:hunter22@h/d"}, want: []string{"DOGWATCH_DATABASE_URL", "Postgres 15"}, hidden: "hunter22"},
 		{name: "queue", env: m{"DOGWATCH_REDIS_URL": "http://:hunter22@h"}, want: []string{"DOGWATCH_REDIS_URL", "rediss://"}, hidden: "hunter22"},
 		{name: "short token", env: m{"DOGWATCH_ADMIN_TOKEN": "hunter22"}, want: []string{"a value of 8 characters", "24 to 200"}, hidden: "hunter22"},

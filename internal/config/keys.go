@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dogwatch/dogwatch/internal/infra/password"
 	"github.com/dogwatch/dogwatch/internal/infra/queue"
@@ -113,9 +113,9 @@ func isAddress(v string) bool {
 
 func isPostgres(v string) bool {
 	if !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") && !strings.Contains(v, "=") {
-		return false // pgconn would take any word as a list of no settings
+		return false // pgx would take any word as a list of no settings
 	}
-	_, err := pgconn.ParseConfig(v)
+	_, err := pgxpool.ParseConfig(v)
 	return err == nil
 }
 

@@ -31,7 +31,7 @@ type Topic struct {
 	Operations    []Operation    `json:"operations" doc:"The last one counts"`
 	Continues     *string        `json:"continues" doc:"The topic that it goes on from"`
 	Documents     []DocumentRef  `json:"documents" doc:"What it wrote, with the topic itself"`
-	FinalText     *string        `json:"finalText"`
+	FinalText     *string        `json:"finalText" doc:"The agent's last word, at most 20,000 characters of it; all of it is in the conversation"`
 	CostUSD       *budget.USD    `json:"costUsd" nullable:"true" doc:"null: not known"`
 	StartedAt     Time           `json:"startedAt"`
 	CompletedAt   *Time          `json:"completedAt" nullable:"true"`

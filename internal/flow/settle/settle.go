@@ -15,6 +15,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/killpoint"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/budget"
+	"github.com/dogwatch/dogwatch/internal/domain/handoff"
 	"github.com/dogwatch/dogwatch/internal/domain/job"
 	"github.com/dogwatch/dogwatch/internal/domain/operation"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
@@ -70,6 +71,10 @@ func (s *Settler) Settle(ctx context.Context, c job.Claim) error {
 	})
 }
 
+// maxFinal is how many characters of an agent's last word stand on its topic, which lists
+// carry. All of it is in the conversation.
+const maxFinal = 20_000
+
 // settle carries out what the end of the topic's last operation brings.
 func (s *Settler) settle(ctx context.Context, tx *store.Tx, sc access.Scope, t task.Task, tp topic.Topic, ops []store.Operation) error {
 	now, err := tx.Now(ctx)
@@ -119,7 +124,7 @@ func (s *Settler) settle(ctx context.Context, tx *store.Tx, sc access.Scope, t t
 	}
 	cost := topicCost(ops)
 	if err := tx.EndTopic(ctx, sc, store.TopicEnd{
-		TopicID: tp.ID, TaskID: t.ID, Status: plan.Topic, Reason: last.Reason, Detail: last.Detail, Error: end.Error, Final: text, Cost: cost,
+		TopicID: tp.ID, TaskID: t.ID, Status: plan.Topic, Reason: last.Reason, Detail: last.Detail, Error: end.Error, Final: handoff.Cut(text, maxFinal), Cost: cost,
 	}); err != nil {
 		return err
 	}

@@ -206,7 +206,7 @@ func (c *Cluster) initialise(ctx context.Context) error {
 func (c *Cluster) URL(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database}
 	q := url.Values{"host": {c.socket}, "port": {strconv.Itoa(socketPort)}, "sslmode": {"disable"}}
-	u.RawQuery = q.Encode()
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // a + is a + to the driver, and no blank
 	return u.String()
 }
 

@@ -404,6 +404,17 @@ func newCluster(t *testing.T) *Cluster {
 	return c
 }
 
+// A directory is called what people call theirs.
+func TestADataPathMayHoldWhatAPathMayHold(t *testing.T) {
+	base := filepath.Join(openBase(t), "My data + 50% & 'more' ü#?")
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, newDir(t, base))
+	write(t, p.URL())
+	stop(t, p)
+}
+
 func TestALongDataPathGetsAShortSocket(t *testing.T) {
 	base := filepath.Join(openBase(t), strings.Repeat("long/", 30))
 	if err := os.MkdirAll(base, 0o755); err != nil {

@@ -59,7 +59,7 @@ type messageStream struct {
 	answerTool string // the tool that carries a structured reply, when one was forced
 
 	text, reasoning strings.Builder
-	calls           []turn.ToolCall
+	calls           assembler
 	byIndex         map[int]int // the index of a block to a place in calls
 	model, stop     string
 	usage           messageUsage
@@ -134,7 +134,7 @@ func (s *messageStream) readWhole(a *answer) error {
 		}
 		s.reasoning.WriteString(b.Thinking)
 	}
-	return nil
+	return s.tooLong(s.text.Len() + s.reasoning.Len() + s.calls.size)
 }
 
 func (s *messageStream) begin(m message) {
@@ -148,20 +148,20 @@ func (s *messageStream) start(index int, b block) error {
 	case "text":
 		s.say(b.Text)
 	case "tool_use":
-		if len(s.calls) >= maxCalls {
-			return s.badReply("sent %v", errTooManyCalls)
-		}
 		if s.byIndex == nil {
 			s.byIndex = map[int]int{}
 		}
-		s.byIndex[index] = len(s.calls)
+		s.byIndex[index] = len(s.calls.calls)
 		args := string(b.Input)
 		if args == "{}" || args == "null" {
 			args = "" // the deltas bring them
 		}
-		s.calls = append(s.calls, turn.ToolCall{ID: b.ID, Name: b.Name, Arguments: args})
+		if err := s.calls.begin(turn.ToolCall{ID: b.ID, Name: b.Name}); err != nil {
+			return s.badReply("sent %v", err)
+		}
+		s.calls.more(s.byIndex[index], args)
 	}
-	return nil
+	return s.tooLong(s.text.Len() + s.reasoning.Len() + s.calls.size)
 }
 
 func (s *messageStream) say(text string) {
@@ -191,13 +191,14 @@ func (s *messageStream) take(e messageEvent, data []byte) error {
 		s.say(e.Delta.Text)
 		s.reasoning.WriteString(e.Delta.Thinking)
 		if e.Delta.PartialJSON == "" {
-			return nil
+			return s.tooLong(s.text.Len() + s.reasoning.Len() + s.calls.size)
 		}
 		i, ok := s.byIndex[e.Index]
 		if !ok {
 			return s.badReply("sent arguments of a tool call that it did not begin")
 		}
-		s.calls[i].Arguments += e.Delta.PartialJSON
+		s.calls.more(i, e.Delta.PartialJSON)
+		return s.tooLong(s.text.Len() + s.reasoning.Len() + s.calls.size)
 	case "message_delta":
 		s.stop = e.Delta.StopReason
 		s.count(e.Usage)
@@ -223,8 +224,7 @@ func (s *messageStream) finish(ctx context.Context, a *answer, req turn.Request,
 		InputTokens:  int64(u.Input + u.CacheRead + u.CacheWrite),
 		OutputTokens: int64(u.Output), CacheReadTokens: int64(u.CacheRead), CacheWriteTokens: int64(u.CacheWrite),
 	}
-	calls := assembler{calls: s.calls}
-	r.ToolCalls = calls.done()
+	r.ToolCalls = s.calls.done()
 	for i, c := range r.ToolCalls {
 		if s.answerTool != "" && c.Name == s.answerTool {
 			r.Text, r.ToolCalls = c.Arguments, slices.Delete(r.ToolCalls, i, i+1)

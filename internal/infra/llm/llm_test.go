@@ -498,3 +498,43 @@ func TestEmptyAnswerAfterToolsIsAnEnd(t *testing.T) {
 		}
 	}
 }
+
+// A provider that never ends, or that sends what is no text, does not bring the house
+// down: an answer has bounds, and is kept as text.
+func TestAnAnswerHasBounds(t *testing.T) {
+	long := strings.Repeat("All is well. ", (maxContent/13)+1)
+	for _, kind := range wires {
+		for name, r := range map[string]reply{
+			"its text":      {Text: long},
+			"its reasoning": {Reasoning: long, Text: "Done."},
+			"its arguments": {Calls: []modelserver.Call{{Name: "write", Arguments: `{"text": "` + long + `"}`}}},
+			"all of them":   {Text: long[:maxContent*2/3], Calls: []modelserver.Call{{Name: "write", Arguments: `{"text": "` + long[:maxContent*2/3] + `"}`}}},
+			"in one piece":  {Text: long, Whole: true},
+		} {
+			r.Piece = 64 << 10
+			s := modelserver.New(t)
+			s.Script(r)
+			_, err := registry(t, kind, s).Call(t.Context(), ask("How is it?"), nil)
+			var e *turn.ModelError
+			if !errors.As(err, &e) || e.Class != turn.ErrBadReply {
+				t.Errorf("%s, %s is too long: %v", kind, name, err)
+			}
+		}
+	}
+}
+
+func TestWhatIsNoTextInAnAnswerIsReplaced(t *testing.T) {
+	for _, kind := range wires {
+		s := modelserver.New(t)
+		s.Script(reply{Text: "a\x00b", Calls: []modelserver.Call{{ID: "i\x00d", Name: "wri\x00te", Arguments: "{\"a\": \"\x00\"}"}}})
+		got, err := registry(t, kind, s).Call(t.Context(), ask("How is it?"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		all := got.Text + got.ToolCalls[0].ID + got.ToolCalls[0].Name + got.ToolCalls[0].Arguments
+		if strings.ContainsRune(all, 0) || got.Text != "a\uFFFDb" {
+			t.Errorf("%s: %q", kind, all)
+		}
+	}
+}

@@ -153,7 +153,7 @@ func (s *chatStream) take(data []byte) error {
 			s.stop = choice.FinishReason
 		}
 	}
-	return nil
+	return s.tooLong(s.text.Len() + s.reasoning.Len() + s.calls.size)
 }
 
 func (s *chatStream) report(u *chatUsage) {

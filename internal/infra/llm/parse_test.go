@@ -155,7 +155,13 @@ func TestToolCallIDsAreDistinct(t *testing.T) {
 			seen[c.ID] = true
 		}
 	}
-	got := (&assembler{calls: []turn.ToolCall{{ID: "a"}, {ID: "a"}}}).done()
+	var twice assembler
+	for range 2 {
+		if err := twice.begin(turn.ToolCall{ID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := twice.done()
 	if got[0].ID == got[1].ID {
 		t.Errorf("two calls with the id %q", got[0].ID)
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/dogwatch/dogwatch/config"
+	"github.com/dogwatch/dogwatch/internal/base/text"
 	"github.com/dogwatch/dogwatch/internal/domain/budget"
 	"github.com/dogwatch/dogwatch/internal/domain/prompt"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
@@ -236,6 +237,7 @@ func (r *Registry) Call(ctx context.Context, req turn.Request, onDelta func(text
 		reply.Usage.InputTokens, reply.Usage.OutputTokens = estimate(req, reply)
 		reply.Estimated = true
 	}
+	cleanReply(&reply)
 	if reply.Cost == nil {
 		reply.Cost = r.prices.Prices.Cost(model, reply.Usage)
 	}
@@ -252,6 +254,17 @@ func (r *Registry) forget(model string) {
 		if found == model {
 			delete(r.auto, auto)
 		}
+	}
+}
+
+// cleanReply takes out of an answer what is no text: it is kept, shown and sent back.
+func cleanReply(r *turn.Reply) {
+	for _, s := range []*string{&r.Text, &r.Reasoning, &r.Model} {
+		*s = text.Clean(*s)
+	}
+	for i := range r.ToolCalls {
+		c := &r.ToolCalls[i]
+		c.ID, c.Name, c.Arguments = text.Clean(c.ID), text.Clean(c.Name), text.Clean(c.Arguments)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/turn"
@@ -31,17 +32,33 @@ type callDelta struct {
 // repeat id and name in each piece.
 type assembler struct {
 	calls   []turn.ToolCall
-	byIndex map[int]int // the protocol's index to a place in calls
+	args    []*strings.Builder // of each call: they come in thousands of pieces
+	byIndex map[int]int        // the protocol's index to a place in calls
+	size    int                // bytes of arguments that came
+}
+
+// begin adds a call.
+func (a *assembler) begin(c turn.ToolCall) error {
+	if len(a.calls) >= maxCalls {
+		return errTooManyCalls
+	}
+	a.calls, a.args = append(a.calls, c), append(a.args, new(strings.Builder))
+	return nil
+}
+
+// more adds a piece of the arguments of a call.
+func (a *assembler) more(i int, piece string) {
+	a.size += len(piece)
+	a.args[i].WriteString(piece)
 }
 
 func (a *assembler) add(d callDelta) error {
 	i := a.place(d)
 	if i < 0 {
-		if len(a.calls) >= maxCalls {
-			return errTooManyCalls
-		}
 		i = len(a.calls)
-		a.calls = append(a.calls, turn.ToolCall{})
+		if err := a.begin(turn.ToolCall{}); err != nil {
+			return err
+		}
 	}
 	if d.Index != nil {
 		if a.byIndex == nil {
@@ -55,12 +72,12 @@ func (a *assembler) add(d callDelta) error {
 	}
 	if d.Function.Name != c.Name { // equal: a server that repeats it
 		c.Name += d.Function.Name
+		a.size += len(d.Function.Name)
 	}
 	if d.Function.Arguments.whole {
-		c.Arguments = d.Function.Arguments.text
-	} else {
-		c.Arguments += d.Function.Arguments.text
+		a.args[i].Reset()
 	}
+	a.more(i, d.Function.Arguments.text)
 	return nil
 }
 
@@ -97,7 +114,7 @@ func (a *assembler) done() []turn.ToolCall {
 			c.ID = "call_" + id.New()
 		}
 		seen[c.ID] = true
-		if c.Arguments == "" {
+		if c.Arguments = a.args[i].String(); c.Arguments == "" {
 			c.Arguments = "{}" // a tool without parameters is often called with nothing
 		}
 	}

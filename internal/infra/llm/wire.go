@@ -21,6 +21,10 @@ const (
 	// maxStream bounds one answer. A million tokens of text are about 5 MB; each
 	// token comes in an event of some 200 bytes.
 	maxStream = 256 << 20
+	// maxContent bounds the text, the reasoning and the arguments of one answer
+	// together: several times what the longest honest one has, and little enough that
+	// a run can be kept, listed and shown.
+	maxContent = 2 << 20
 	// maxWhole bounds an answer that comes as one JSON document.
 	maxWhole = 32 << 20
 	// maxErrorBody is how much of an error's body is read.
@@ -204,6 +208,14 @@ func (w *wire) broken(ctx context.Context, err error) error {
 }
 
 // badReply says that an answer is not of the protocol.
+// tooLong refuses an answer whose content has grown beyond what is taken.
+func (w *wire) tooLong(size int) error {
+	if size <= maxContent {
+		return nil
+	}
+	return w.badReply("answered with more than %d MiB", maxContent>>20)
+}
+
 func (w *wire) badReply(format string, args ...any) error {
 	return &turn.ModelError{
 		Class: turn.ErrBadReply, Msg: w.base.Host + " " + w.redact(fmt.Sprintf(format, args...)),

@@ -27,6 +27,28 @@ func TestATransactionMayNotStandStillForLongerThanALease(t *testing.T) {
 	}
 }
 
+// What of the URL is for the pool is not for Postgres, whoever opens it.
+func TestTheURLMayBoundThePool(t *testing.T) {
+	u, err := url.Parse(pgtest.NewEmpty(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("pool_max_conns", "2")
+	u.RawQuery = q.Encode()
+	if err := store.Migrate(t.Context(), u.String()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n := s.Pool().Config().MaxConns; n != 2 {
+		t.Errorf("the pool holds %d connections", n)
+	}
+}
+
 func TestWhatATransactionLockedIsFreeWhenItStoodStillTooLong(t *testing.T) {
 	u, err := url.Parse(pgtest.New(t))
 	if err != nil {

@@ -2,11 +2,11 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -46,10 +46,11 @@ func refuseNewer(ctx context.Context, p *goose.Provider) error {
 }
 
 func migrator(ctx context.Context, url string, do func(*goose.Provider) error) error {
-	db, err := sql.Open("pgx", url)
+	cfg, err := pgxpool.ParseConfig(url) // knows what of the URL is for the pool
 	if err != nil {
-		return fmt.Errorf("open the database to migrate it: %w", err)
+		return fmt.Errorf("read the database URL: %w", err)
 	}
+	db := stdlib.OpenDB(*cfg.ConnConfig)
 	defer db.Close()
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dogwatch/dogwatch/internal/base/text"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 )
 
@@ -100,5 +101,5 @@ func (tx *Tx) exec(ctx context.Context, sql string, args ...any) (int64, error) 
 // clean makes text from models, tools and files storable: Postgres keeps no NUL
 // and nothing that is not UTF-8.
 func clean(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	return text.Clean(s)
 }

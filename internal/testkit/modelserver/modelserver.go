@@ -57,6 +57,7 @@ type Reply struct {
 	NoUsage   bool            `json:"noUsage,omitempty"`
 	Delay     Duration        `json:"delay,omitempty"` // before the first byte
 	Drip      Duration        `json:"drip,omitempty"`  // between two events
+	Piece     int             `json:"piece,omitempty"` // characters of an event; 0: a dozen
 
 	Status      int    `json:"status,omitempty"`     // an error with this status
 	Error       string `json:"error,omitempty"`      // its message; with Status 0, an error inside the stream after the text

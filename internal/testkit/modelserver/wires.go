@@ -1,13 +1,14 @@
 package modelserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
 
 // pieces cuts text into what a stream sends at a time.
-func pieces(s string) []string {
-	const size = 12
+func (reply Reply) pieces(s string) []string {
+	size := cmp.Or(reply.Piece, 12)
 	var out []string
 	r := []rune(s)
 	for len(r) > 0 {
@@ -63,10 +64,10 @@ func (s *Server) openAI(req Request, reply Reply) ([]string, any) {
 		frames = append(frames, ": keep-alive\n\n") // it sends them while a request waits in its queue
 	}
 	frames = append(frames, data(chunk(object{"role": "assistant", "content": ""}, nil)))
-	for _, p := range pieces(reply.Reasoning) {
+	for _, p := range reply.pieces(reply.Reasoning) {
 		frames = append(frames, data(chunk(object{reasoningField: p}, nil)))
 	}
-	for _, p := range pieces(text) {
+	for _, p := range reply.pieces(text) {
 		frames = append(frames, data(chunk(object{"content": p}, nil)))
 	}
 	var whole []any
@@ -83,7 +84,7 @@ func (s *Server) openAI(req Request, reply Reply) ([]string, any) {
 			continue
 		}
 		frames = append(frames, data(chunk(object{"tool_calls": []any{entry("")}}, nil)))
-		for _, p := range pieces(c.Arguments) {
+		for _, p := range reply.pieces(c.Arguments) {
 			frames = append(frames, data(chunk(object{"tool_calls": []any{
 				object{"index": i, "function": object{"arguments": p}},
 			}}, nil)))
@@ -183,7 +184,7 @@ func (s *Server) anthropic(req Request, reply Reply) ([]string, any) {
 		send(object{"type": "content_block_stop", "index": i})
 	}
 	deltas := func(kind, field, s string) (out []object) {
-		for _, p := range pieces(s) {
+		for _, p := range reply.pieces(s) {
 			out = append(out, object{"type": kind, field: p})
 		}
 		return out

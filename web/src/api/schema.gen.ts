@@ -2957,6 +2957,7 @@ export interface components {
             /** @description What it wrote, with the topic itself */
             documents: components["schemas"]["DocumentRef"][];
             error: string | null;
+            /** @description The agent's last word, at most 20,000 characters of it; all of it is in the conversation */
             finalText: string | null;
             /** @description null until it is written */
             handoff: components["schemas"]["Handoff"] | null;
