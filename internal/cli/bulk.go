@@ -26,14 +26,25 @@ type bulk struct {
 var orderID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 func (p *program) taskBulk() *cobra.Command {
-	undo := &cobra.Command{
-		Use: "undo ORDER", Short: "Take an order back, but for tasks that somebody moved since", Args: func(_ *cobra.Command, args []string) error {
+	return group("bulk", "Pause, resume or cancel many tasks at once, and take that back",
+		p.taskBulkOrder("pause", "Pause many tasks; open runs go on to their end"),
+		p.taskBulkOrder("resume", "Take many paused tasks up again"),
+		p.taskBulkOrder("cancel", "End many tasks and stop their runs"),
+		p.undo())
+}
+
+// undo takes an order for many tasks back. It stands beside why, too: who just
+// gave a wrong order looks for that word first.
+func (p *program) undo() *cobra.Command {
+	return &cobra.Command{
+		Use: "undo ORDER", Short: "Take an order for many tasks back, but for tasks that somebody moved since",
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("name the order; each order for many tasks prints the id that takes it back")
 			}
 			return nil
 		},
-		Example: "  dogwatch task bulk undo 0198c0de-1111-7000-8000-000000000001",
+		Example: "  dogwatch undo 0198c0de-1111-7000-8000-000000000001",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !orderID.MatchString(args[0]) {
 				return usagef("%q is not the id of an order; it looks like 0198c0de-1111-7000-8000-000000000001, and the order printed it (with --json it is its id)", args[0])
@@ -41,11 +52,6 @@ func (p *program) taskBulk() *cobra.Command {
 			return p.bulkOrder(cmd, "/tasks/bulk/"+url.PathEscape(args[0])+"/undo", nil)
 		},
 	}
-	return group("bulk", "Pause, resume or cancel many tasks at once, and take that back",
-		p.taskBulkOrder("pause", "Pause many tasks; open runs go on to their end"),
-		p.taskBulkOrder("resume", "Take many paused tasks up again"),
-		p.taskBulkOrder("cancel", "End many tasks and stop their runs"),
-		undo)
 }
 
 func (p *program) taskBulkOrder(action, short string) *cobra.Command {
@@ -119,7 +125,7 @@ func (p *program) bulkOrder(cmd *cobra.Command, path string, body any) error {
 		p.printf("  %s stays: %s\n", s.Task, oneLine(s.Detail))
 	}
 	if b.Undoable {
-		p.printf("Take it back: dogwatch task bulk undo %s\n", b.ID)
+		p.printf("Take it back: dogwatch undo %s\n", b.ID)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func TestManyTasksAtOnce(t *testing.T) {
 		{[]string{"cancel", "--all"}, `POST /tasks/bulk {"action":"cancel","filter":{}}`},
 	} {
 		r := cli(t, "", map[string][]string{"POST /tasks/bulk": {answer}}, append([]string{"task", "bulk"}, c.args...)...)
-		r.check(t, 0, "✓ pause: 2 of 3 tasks changed", "T-5 stays: T-5 is completed", "dogwatch task bulk undo 0198c0de-1111-7000-8000-000000000001")
+		r.check(t, 0, "✓ pause: 2 of 3 tasks changed", "T-5 stays: T-5 is completed", "dogwatch undo 0198c0de-1111-7000-8000-000000000001")
 		if len(r.asked) != 1 || r.asked[0] != c.want {
 			t.Errorf("asked %q, want %q", r.asked, c.want)
 		}

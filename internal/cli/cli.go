@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/dogwatch/dogwatch/internal/cli/client"
 	"github.com/dogwatch/dogwatch/internal/config"
@@ -62,7 +61,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	}
 	code := p.code(err)
 	if !errors.Is(err, errFailed) {
-		fmt.Fprintf(p.err, "dogwatch: %s\n", err)
+		fmt.Fprintf(p.err, "dogwatch: %s\n", inFlags(cmd, err))
 	}
 	if !p.running {
 		fmt.Fprintf(p.err, "See `%s --help`.\n", cmd.CommandPath())
@@ -134,7 +133,7 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage or configuration, 3 not reachable, 4 d
 		c.GroupID = "run"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{p.task(), p.why(), p.brief(), p.topic(), p.operation(), p.document(), p.tick(), p.cron(), p.calendar(), p.agent(), p.workspace(), p.demo()} {
+	for _, c := range []*cobra.Command{p.task(), p.why(), p.undo(), p.brief(), p.topic(), p.operation(), p.document(), p.tick(), p.cron(), p.calendar(), p.agent(), p.workspace(), p.demo()} {
 		c.GroupID = "use"
 		c.PersistentFlags().String("url", "", "address of the instance (DOGWATCH_URL)")
 		c.PersistentFlags().BoolVar(&p.json, "json", false, "print the API's JSON")
@@ -144,28 +143,17 @@ Exit codes: 0 ok, 1 failed, 2 wrong usage or configuration, 3 not reachable, 4 d
 	return root
 }
 
-// flagError says what is wrong with a flag's value in our words, not in those of
-// the library that reads it.
-func flagError(err error) error {
-	var wrong *pflag.InvalidValueError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	allowed, known := map[string]string{
-		"duration": "a time such as 90s, 10m or 2h",
-		"int":      "a whole number, such as 3", "int64": "a whole number, such as 3",
-		"float64": "an amount, such as 0.50",
-		"bool":    "true or false",
-	}[wrong.GetFlag().Value.Type()]
-	if !known {
-		return err
-	}
-	return usagef("--%s %q is not usable; allowed is %s", wrong.GetFlag().Name, wrong.GetValue(), allowed)
-}
-
 // markRunning notes for every command that cobra found nothing wrong with its
 // arguments: errors before that are errors in usage.
 func (p *program) markRunning(c *cobra.Command) {
+	if fit := c.Args; fit != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := fit(cmd, args); err != nil {
+				return argsError(cmd, args, err)
+			}
+			return nil
+		}
+	}
 	if run := c.RunE; run != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			p.running = true

@@ -199,7 +199,7 @@ func (g *given) read(zone string, local *time.Location) (any, error) {
 	case aDuration:
 		s, ok := secondsIn(v)
 		if !ok {
-			return nil, wrong("a time in whole seconds, such as 90s, 10m, 2h or 1h30m")
+			return nil, wrong("a time in whole seconds, such as 90s, 10m, 1h30m or 2d")
 		}
 		return s, nil
 	case aSwitch:
@@ -254,8 +254,19 @@ func clock(v string) bool {
 }
 
 func secondsIn(v string) (int64, bool) {
+	var whole time.Duration
+	if days, rest, ok := strings.Cut(v, "d"); ok { // days of 24 hours, which Go does not read
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0, false
+		}
+		if whole = time.Duration(n) * 24 * time.Hour; rest == "" {
+			rest = "0s"
+		}
+		v = rest
+	}
 	d, err := time.ParseDuration(v)
-	return int64(d / time.Second), err == nil && d >= 0 && d%time.Second == 0
+	return int64((whole + d) / time.Second), err == nil && d >= 0 && d%time.Second == 0
 }
 
 func wholeSeconds(flag string, d time.Duration) (int64, error) {
