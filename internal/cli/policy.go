@@ -181,7 +181,11 @@ func (p *program) resume(cmd *cobra.Command, path, what string, catchUp bool) er
 	if catchUp {
 		body["catchUp"] = true
 	}
-	return p.does(cmd, path, body, what+" goes on")
+	did := what + " goes on"
+	if catchUp {
+		did += "; each task that was refused a run meanwhile gets one now"
+	}
+	return p.does(cmd, path, body, did)
 }
 
 // does posts something, and says what that did.
@@ -372,10 +376,15 @@ func (p *program) tick() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{}
 			setQuery(q, "task", task, "state", state, "reason", reason)
+			c, err := p.client(cmd)
+			if err != nil {
+				return err
+			}
+			order := p.orders(cmd.Context(), c)
 			return listed(p, cmd, "/ticks", q, limit, []string{"TASK", "PLANNED", "FROM", "STATE", "LAG"}, "No ticks.", func(t ledgerRow) []string {
-				planned := t.PlannedAt
-				if planned == nil {
-					planned = t.CreatedAt
+				planned := p.when(t.CreatedAt)
+				if t.PlannedAt != nil {
+					planned = p.planned(t.PlannedAt, order(t.Task))
 				}
 				became := t.State
 				if t.Reason != nil && *t.Reason != "" && *t.Reason != t.State {
@@ -394,7 +403,7 @@ func (p *program) tick() *cobra.Command {
 				if t.Late {
 					lag += " late"
 				}
-				return []string{t.Task, p.when(planned), t.Origin, became, lag}
+				return []string{t.Task, planned, t.Origin, became, lag}
 			})
 		},
 	}

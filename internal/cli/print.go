@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
+
+	"github.com/dogwatch/dogwatch/internal/cli/client"
 )
 
 // raw prints what the server said, indented; nothing for an empty answer.
@@ -127,6 +130,23 @@ func (p *program) planned(t *time.Time, a *automation) string {
 		layout = "Mon " + layout
 	}
 	return p.when(t) + " (" + there.Format(layout) + ")"
+}
+
+// orders looks up the standing orders of tasks that a list names, each once. A task
+// that cannot be read any more has none: its times stand in the terminal's zone.
+func (p *program) orders(ctx context.Context, c *client.Client) func(ref string) *automation {
+	known := map[string]*automation{}
+	return func(ref string) *automation {
+		if a, ok := known[ref]; ok {
+			return a
+		}
+		var t task
+		if answer, err := c.Get(ctx, taskPath(ref), nil); err == nil {
+			_ = json.Unmarshal(answer, &t)
+		}
+		known[ref] = t.Automation
+		return t.Automation
+	}
 }
 
 // stamp writes a time with its date and zone, for what lies far back or spans days.

@@ -214,73 +214,6 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// taskMove is a command that moves a task by hand.
-func (p *program) taskMove(verb, short, done string) *cobra.Command {
-	var note string
-	var interrupt, catchUp bool
-	c := &cobra.Command{
-		Use: verb + " TASK", Short: short, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			body := map[string]any{}
-			if note != "" {
-				body["note"] = note
-			}
-			if interrupt {
-				body["interrupt"] = true
-			}
-			if catchUp {
-				body["catchUp"] = true
-			}
-			c, err := p.client(cmd)
-			if err != nil {
-				return err
-			}
-			answer, err := c.Post(cmd.Context(), taskPath(args[0], "/", verb), body)
-			if err != nil || p.json {
-				return p.rawIf(err, answer)
-			}
-			t, err := read[task](answer)
-			if err != nil {
-				return err
-			}
-			p.printf("✓ %s %s · now %s (%s)", t.Identifier, done, t.Status, t.StatusReason)
-			if next := p.fires(t.Automation, 3); next != "" {
-				p.printf(" · %s", next)
-			}
-			p.printf("\n")
-			return nil
-		},
-	}
-	switch verb {
-	case "pause":
-		c.Flags().StringVar(&note, "note", "", "why, for whoever reads the task's history")
-		c.Flags().BoolVar(&interrupt, "interrupt", false, "also stop the run that is open")
-	case "cancel":
-		c.Flags().StringVar(&note, "note", "", "why, for whoever reads the task's history")
-	case "resume":
-		c.Flags().BoolVar(&catchUp, "catch-up", false, "make up for the times that passed meanwhile")
-	}
-	return c
-}
-
-func (p *program) taskDelete() *cobra.Command {
-	return &cobra.Command{
-		Use: "delete TASK", Short: "Cancel a task and hide it (restorable for 30 days)", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.client(cmd)
-			if err != nil {
-				return err
-			}
-			answer, err := c.Delete(cmd.Context(), taskPath(args[0]))
-			if err != nil || p.json {
-				return p.rawIf(err, answer)
-			}
-			p.printf("✓ %s deleted\n", strings.ToUpper(oneLine(args[0])))
-			return nil
-		},
-	}
-}
-
 func (p *program) taskRun() *cobra.Command {
 	var note, continues string
 	var wait bool
@@ -429,8 +362,9 @@ func (p *program) why() *cobra.Command {
 				p.printf("%s %-22s %s\n", mark, k.Check, oneLine(k.Detail))
 			}
 			p.printf("→ %s", cmp.Or(oneLine(w.Outcome), "nothing is planned"))
+			order := p.orders(cmd.Context(), c)
 			if w.NextRunAt != nil {
-				p.printf(" · next %s", p.when(w.NextRunAt))
+				p.printf(" · next %s", p.planned(w.NextRunAt, order(args[0])))
 			} else if w.Outcome == "run" {
 				p.printf(" · nothing is planned; dogwatch task run %s starts it", args[0])
 			}
@@ -440,10 +374,16 @@ func (p *program) why() *cobra.Command {
 			if b := w.Backfill; b != nil {
 				p.printf("\n→ a backfill is at %d of %d", b.Done, b.Planned)
 				if b.Next != nil {
-					p.printf(", for %s", p.when(b.Next))
+					p.printf(", for %s", p.planned(b.Next, order(args[0])))
 				}
 				if b.WaitsFor != "" {
-					p.printf(", and waits: %s", oneLine(b.WaitsFor))
+					said := b.WaitsFor
+					for _, k := range w.Checks { // the check of that name says it in words
+						if k.Check == b.WaitsFor && !k.OK {
+							said = k.Detail
+						}
+					}
+					p.printf(", and waits: %s", oneLine(said))
 				}
 			}
 			p.printf("\n")

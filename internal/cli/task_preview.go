@@ -88,7 +88,7 @@ why. With a task: its schedule, as these flags would change it. Nothing is saved
 				}
 				said := cmp.Or(fireNotes[f.Note], f.Note)
 				if f.Reason != "" {
-					said = "will not run: " + f.Reason
+					said = "will not run: " + cmp.Or(refusals[f.Reason], f.Reason)
 				}
 				rows = append(rows, []string{f.Local.Format(layout), f.Offset, said})
 			}
@@ -111,6 +111,15 @@ var fireNotes = map[string]string{
 	"first_of_two":  "its time comes twice that day; this is the first",
 	"second_of_two": "its time comes twice that day; this is the second",
 	"earliest":      "at the earliest: it counts from the end of the run before",
+}
+
+// refusals say why a schedule's own time will not run.
+var refusals = map[string]string{
+	"outside_bounds":       "it is before the schedule's start or after its end",
+	"max_executions":       "the schedule has had all its runs by then",
+	"excluded_date":        "the date is excluded, by the schedule or a calendar",
+	"outside_active_hours": "it is outside the active days and hours, or in quiet hours",
+	"daily_limit":          "the day has had all its runs by then",
 }
 
 // merged is a document after a merge patch (RFC 7396).

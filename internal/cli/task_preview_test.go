@@ -25,7 +25,7 @@ func TestTaskPreview(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := cli(t, "", with, append([]string{"task", "preview"}, tt.args...)...)
-			r.check(t, 0, "30 2 * * * Europe/Berlin", "Sat 2027-03-27 02:30  +01:00  will not run: excluded_date", "Sun 2027-03-28 03:00  +02:00  the clocks skip its time",
+			r.check(t, 0, "30 2 * * * Europe/Berlin", "Sat 2027-03-27 02:30  +01:00  will not run: the date is excluded, by the schedule or a calendar", "Sun 2027-03-28 03:00  +02:00  the clocks skip its time",
 				"On 2027-03-28 the clocks skip from 02:00 to 03:00: 1 time fewer.")
 			if len(r.asked) == 0 || r.asked[len(r.asked)-1] != tt.want {
 				t.Errorf("asked %q", r.asked)
