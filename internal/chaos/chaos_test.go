@@ -122,13 +122,13 @@ func TestEverythingAtOnce(t *testing.T) {
 	for _, w := range workers {
 		until(s, patience, w.name+" has its share of the work", func() bool { return len(s.model.asks(w.name, "")) > 0 })
 	}
-	length := 8 * time.Second
-	if soak {
-		length = 8 * time.Minute
+	length, peace := 8*time.Second, 900*time.Millisecond
+	if soak { // long enough between two mishaps that work is done at times
+		length, peace = 8*time.Minute, 3*time.Second
 	}
 	mishaps := []string{"worker", "stop", "worker", "wipe", "server", "redis", "power", "stop", "postgres"}
 	for i, end := 0, time.Now().Add(length); time.Now().Before(end) || i < len(mishaps); i++ {
-		time.Sleep(100*time.Millisecond + rand.N(900*time.Millisecond))
+		time.Sleep(100*time.Millisecond + rand.N(peace))
 		k := rand.IntN(len(workers))
 		switch mishaps[i%len(mishaps)] {
 		case "worker":

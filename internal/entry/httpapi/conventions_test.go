@@ -242,6 +242,18 @@ func TestACursorIsOfOneTask(t *testing.T) {
 	}
 }
 
+// A filter that cannot be read is no filter that is not there.
+func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
+	in := start(t)
+	for _, path := range []string{
+		"/tasks?limit=200&status=completed%", "/tasks?label=a;b", "/tasks?q=50%", "/tasks?%zz=1", "/tasks?deleted=true;",
+		"/ticks?task=T-1;x", "/briefs?state=resolved;", "/operations?limit=1;x=2", "/usage?by=day%",
+	} {
+		in.admin.get(path).fails(400, "invalid").at("query")
+	}
+	in.admin.get("/tasks?q=50%25%3B").ok(200)
+}
+
 // Of a query parameter that is given twice only one would count. Every operation
 // refuses every one of its own.
 func TestAQueryParameterIsGivenOnce(t *testing.T) {

@@ -112,12 +112,12 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 			s.refuse(ctx, err)
 			return
 		}
-		if err := askedOnce(ctx.Operation(), req.URL.Query()); err != nil {
-			s.refuse(ctx, err)
-			return
-		}
 		w.request = req
 		c = context.WithValue(c, whoKey{}, w)
+	}
+	if err := asked(ctx.Operation(), req.URL.RawQuery); err != nil {
+		s.refuse(ctx, err)
+		return
 	}
 	next(huma.WithContext(ctx, c))
 	if !safe(r.method) && s.Feed != nil {
@@ -125,9 +125,14 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	}
 }
 
-// askedOnce refuses a query parameter that is given more than once: only one of its
-// values would be read, and who sent them means all, or does not know which.
-func askedOnce(op *huma.Operation, query url.Values) error {
+// asked refuses a query that does not say what its sender means. A part of it that
+// cannot be read would be left out, and a list without its filter is another list. Of
+// a parameter that is given more than once only one value would be read.
+func asked(op *huma.Operation, raw string) error {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return errs.Unreadable("query", "The query of the address cannot be read. Write %%25 for a percent sign and %%3B for a semicolon.")
+	}
 	for _, p := range op.Parameters {
 		if n := len(query[p.Name]); p.In != "query" || n < 2 {
 			continue

@@ -111,9 +111,9 @@ func (s *Settler) keep(ctx context.Context, tx *store.Tx, sc access.Scope, tp to
 	if err != nil || rewritten {
 		return err
 	}
-	told, err := tx.Told(ctx, sc, t.ID, tp.ID, d.Cause)
+	told, err := tx.Told(ctx, sc, tp, d.Cause, !t.Automated())
 	if err != nil || told {
-		return err // its card was opened when the run ended, and resolved since
+		return err // its card was opened when the run ended, and resolved or taken over since
 	}
 	if t.Automated() { // what nobody has looked at yet is kept below what is new
 		open, err := tx.OpenBriefFor(ctx, sc, t.ID, d.Cause)

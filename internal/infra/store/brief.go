@@ -10,6 +10,7 @@ import (
 	"github.com/dogwatch/dogwatch/internal/base/id"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
 	"github.com/dogwatch/dogwatch/internal/domain/brief"
+	"github.com/dogwatch/dogwatch/internal/domain/topic"
 )
 
 type briefRow struct {
@@ -262,12 +263,14 @@ func (r Reader) OperationBriefs(ctx context.Context, sc access.Scope, operationI
 	return r.briefs(ctx, 200, "workspace_id = ? and operation_id = ? and cause like 'asked:%'", sc.Workspace(), operationID)
 }
 
-// Told reports whether a person was told of a run for a cause, whatever became of
-// the card.
-func (r Reader) Told(ctx context.Context, sc access.Scope, taskID, topicID, cause string) (bool, error) {
+// Told reports whether a person was told of a run for a cause, whatever became of the
+// card; with orLater, whether of it or of a later run of the task, which takes over the
+// card of one before it.
+func (r Reader) Told(ctx context.Context, sc access.Scope, t topic.Topic, cause string, orLater bool) (bool, error) {
 	var told bool
-	err := r.db(ctx).Raw(`select exists (select 1 from briefs where workspace_id = ? and task_id = ? and topic_id = ? and cause = ?)`,
-		sc.Workspace(), taskID, topicID, cause).Row().Scan(&told)
+	err := r.db(ctx).Raw(`select exists (select 1 from briefs b join topics p on p.id = b.topic_id
+		where b.workspace_id = ? and b.task_id = ? and b.cause = ? and (p.seq = ? or ? and p.seq > ?))`,
+		sc.Workspace(), t.TaskID, cause, t.Seq, orLater, t.Seq).Row().Scan(&told)
 	if err != nil {
 		return false, fmt.Errorf("look for a brief of a run: %w", err)
 	}
