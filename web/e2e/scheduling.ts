@@ -142,6 +142,13 @@ export function schedulingStories({ page: at, context, stamp, open, task }: Tool
     await button('Undo').click()
     await page.getByText('Taken back for 3 tasks.').waitFor()
     expect(await states()).toEqual(['scheduled', 'scheduled', 'scheduled'])
+
+    await page.getByLabel(`Choose ${refs[0]}`).click()
+    await page.getByRole('group', { name: 'The chosen tasks' }).getByRole('button', { name: 'Cancel tasks' }).click()
+    await dialog().getByText('what was stopped does not run on').waitFor()
+    await dialog().getByRole('button', { name: 'Cancel tasks' }).click()
+    await page.getByText('1 task canceled.').waitFor()
+    expect(await states()).toEqual(['canceled', 'scheduled', 'scheduled'])
   })
 
   it('times that did not run are made up for', async () => {

@@ -4,7 +4,7 @@ import type { TaskFilters } from './tasks'
 import type { Schemas } from './types'
 
 export type Bulk = Schemas['Bulk']
-export type BulkAction = 'pause' | 'resume'
+export type BulkAction = 'pause' | 'resume' | 'cancel'
 /** Some tasks by their identifiers, or all that match filters. */
 export type Chosen = { ids: string[] } | { filter: TaskFilters }
 

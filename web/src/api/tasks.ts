@@ -65,8 +65,10 @@ export const updateTask = (task: string, body: TaskPatch, version: number) =>
 export const deleteTask = (task: string) => ok(http.DELETE('/tasks/{task}', at(task)))
 
 export const runTask = (task: string, note?: string) => ok(http.POST('/tasks/{task}/run', { ...at(task), body: given({ note }) }))
-export const pauseTask = (task: string, interrupt: boolean) => ok(http.POST('/tasks/{task}/pause', { ...at(task), body: { interrupt } }))
-export const resumeTask = (task: string) => ok(http.POST('/tasks/{task}/resume', { ...at(task), body: {} }))
+export const pauseTask = (task: string, how: { interrupt: boolean; note: string }) =>
+  ok(http.POST('/tasks/{task}/pause', { ...at(task), body: given({ interrupt: how.interrupt || undefined, note: how.note.trim() || undefined }) }))
+/** With catchUp one run begins at once, for all the times that passed. */
+export const resumeTask = (task: string, catchUp: boolean) => ok(http.POST('/tasks/{task}/resume', { ...at(task), body: given({ catchUp: catchUp || undefined }) }))
 export const cancelTask = (task: string) => ok(http.POST('/tasks/{task}/cancel', { ...at(task), body: {} }))
 export const completeTask = (task: string) => ok(http.POST('/tasks/{task}/complete', { ...at(task), body: {} }))
 export const reopenTask = (task: string) => ok(http.POST('/tasks/{task}/reopen', { ...at(task), body: {} }))

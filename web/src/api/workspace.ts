@@ -11,15 +11,6 @@ export const workspaceQuery = queryOptions({ queryKey: keys.workspace, queryFn: 
 /** The same with its open runs, which is stale with every run. */
 export const openRunsQuery = queryOptions({ queryKey: keys.openRuns, queryFn: state })
 
-/** Who began the hold, from the audit log; unknown when it is further back. Of admins only. */
-export const holderQuery = queryOptions({
-  queryKey: [...keys.workspace, 'holder'] as const,
-  queryFn: async ({ signal }) => {
-    const page = await ok(http.GET('/audit', { signal, params: { query: { limit: 100 } } }))
-    return page.items.find((entry) => ['workspace.pause', 'workspace.stop', 'workspace.maintenance'].includes(entry.action))?.actor ?? null
-  },
-})
-
 export type Holding = 'pause' | 'stop' | 'maintenance'
 export const holdWorkspace = (how: Holding, note: string) => {
   const body = given({ note: note.trim() })

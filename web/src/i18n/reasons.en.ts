@@ -18,7 +18,7 @@ export const reasonsEn = {
   max_executions: 'It ran as often as it may.',
   max_topics: 'It has had as many runs as it may.',
   excluded_date: 'This date is excluded.',
-  outside_active_hours: 'It is outside its active hours.',
+  outside_active_hours: 'It is in quiet hours, or outside its active hours.',
   daily_limit: 'It ran as often as it may today.',
   blocked_by_dependency: 'Another task has to end first.',
   checkpoint: 'It is held at a checkpoint.',

@@ -17,7 +17,7 @@ export const reasonsZhCN: typeof reasonsEn = {
   max_executions: '已达到允许的运行次数。',
   max_topics: '已达到允许的总运行次数。',
   excluded_date: '该日期被排除。',
-  outside_active_hours: '不在活动时段内。',
+  outside_active_hours: '处于安静时段，或不在活动时段内。',
   daily_limit: '今天已达到允许的运行次数。',
   blocked_by_dependency: '另一个任务须先结束。',
   checkpoint: '停在检查点。',

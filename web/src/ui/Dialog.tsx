@@ -14,6 +14,8 @@ export function Dialog({ title, onClose, wide, children }: Props) {
   useEffect(() => {
     const dialog = ref.current
     if (dialog && !dialog.open) dialog.showModal()
+    // The browser would take the first button, which closes: what is typed next belongs into the first field.
+    dialog?.querySelector<HTMLElement>('[data-focus], textarea, input, select')?.focus()
     return () => dialog?.close()
   }, [])
   return (
@@ -39,7 +41,7 @@ export function Confirm({ title, text, confirm, danger, busy, onConfirm, onClose
       <div className={styles.actions}>
         <Button look="quiet" onClick={onClose}>{t.common.cancel}</Button>
         {more}
-        <Button look={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm} autoFocus>{confirm}</Button>
+        <Button look={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm} data-focus>{confirm}</Button>
       </div>
     </Dialog>
   )

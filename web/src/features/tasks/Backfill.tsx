@@ -56,11 +56,12 @@ function Ask({ task, onClose }: { task: Task; onClose: () => void }) {
     onSettled: refresh,
   })
   const problem = ask.error ? asProblem(ask.error) : undefined
-  if (ask.data) return <Outcome plan={ask.data} zone={task.automation?.timezone} onClose={onClose} />
+  if (ask.data) return <Outcome plan={ask.data} held={task.status === 'paused'} zone={task.automation?.timezone} onClose={onClose} />
   return (
     <Dialog title={p.backfill.title(task.identifier)} onClose={onClose}>
       <form className={styles.form} noValidate onSubmit={(e) => { e.preventDefault(); setTried(true); if (start !== null && !endBad && !maxBad) ask.mutate() }}>
         <p className={styles.hint}>{p.backfill.hint}</p>
+        {task.status === 'paused' && <Notice tone="warn" icon="pause">{p.backfill.held}</Notice>}
         <div className={styles.fields}>
           <Field label={p.backfill.from} hint={zone} error={problem?.field('from') ?? (tried && start === null ? p.rules.badTime : undefined)}>{(w) => <Input {...w} type="datetime-local" autoFocus value={from} onChange={(e) => setFrom(e.target.value)} />}</Field>
           <Field label={p.backfill.to} optional hint={p.backfill.toHint} error={problem?.field('to') ?? (tried && endBad ? p.backfill.badEnd : undefined)}>{(w) => <Input {...w} type="datetime-local" value={to} onChange={(e) => setTo(e.target.value)} />}</Field>
@@ -78,7 +79,7 @@ function Ask({ task, onClose }: { task: Task; onClose: () => void }) {
 }
 
 /** What came of it, as it was planned. */
-function Outcome({ plan, zone, onClose }: { plan: BackfillPlan; zone?: string; onClose: () => void }) {
+function Outcome({ plan, held, zone, onClose }: { plan: BackfillPlan; held: boolean; zone?: string; onClose: () => void }) {
   const t = useT()
   const p = usePlanning()
   return (
@@ -89,7 +90,7 @@ function Outcome({ plan, zone, onClose }: { plan: BackfillPlan; zone?: string; o
           {plan.skippedAlreadyRan > 0 && <li>{p.backfill.ran(plan.skippedAlreadyRan)}</li>}
           {plan.skippedRefused > 0 && <li>{p.backfill.refused(plan.skippedRefused)}</li>}
           {plan.more && <li>{p.backfill.more}</li>}
-          {plan.planned > 0 && <li>{p.backfill.paced}</li>}
+          {plan.planned > 0 && <li>{held ? p.backfill.held : p.backfill.paced}</li>}
         </ul>
         <div className={styles.end}><Button look="primary" autoFocus onClick={onClose}>{t.common.close}</Button></div>
       </div>

@@ -24,6 +24,7 @@ export function BulkBar({ chosen, more, onAll, onClear }: Props) {
       <span className={styles.push} />
       <Button small icon="pause" onClick={() => setAsked('pause')}>{t.tasks.actions.pause}</Button>
       <Button small icon="play" onClick={() => setAsked('resume')}>{t.tasks.actions.resume}</Button>
+      <Button small icon="stop" onClick={() => setAsked('cancel')}>{p.bulk.cancel}</Button>
       <Button small look="quiet" icon="x" onClick={onClear}>{p.bulk.clear}</Button>
       {asked && <Order action={asked} chosen={chosen} onDone={onClear} onClose={() => setAsked(undefined)} />}
     </div>
@@ -62,7 +63,7 @@ function Order({ action, chosen, onDone, onClose }: { action: BulkAction; chosen
         {act.error && <Failure error={act.error} />}
         <div className={styles.end}>
           <Button look="quiet" onClick={onClose}>{t.common.cancel}</Button>
-          <Button type="submit" look="primary" busy={act.isPending}>{t.tasks.actions[action]}</Button>
+          <Button type="submit" look={action === 'cancel' ? 'danger' : 'primary'} busy={act.isPending}>{action === 'cancel' ? p.bulk.cancel : t.tasks.actions[action]}</Button>
         </div>
       </form>
     </Dialog>

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useT } from '@/i18n'
 import { usePlanning } from '@/i18n/planning'
 import { IconButton } from '@/ui/Button'
@@ -67,15 +67,13 @@ export function Sentence({ pattern, zone, saved, onChange }: Props) {
         {phrase?.kind === 'hours' && (
           <>
             <Select small aria-label={p.sentence.step} value={String(phrase.step)} options={hourSteps.map((s) => [String(s), p.sentence.hours(s)] as const)} onPick={(step) => say({ ...phrase, step: Number(step) })} />
-            <span>{p.sentence.atMinute}</span>
-            <Select small aria-label={p.sentence.minute} value={String(phrase.minute)} options={sixty.map((m) => [String(m), `:${two(m)}`] as const)} onPick={(minute) => say({ ...phrase, minute: Number(minute) })} />
+            <Together word={p.sentence.atMinute}><Select small aria-label={p.sentence.minute} value={String(phrase.minute)} options={sixty.map((m) => [String(m), `:${two(m)}`] as const)} onPick={(minute) => say({ ...phrase, minute: Number(minute) })} /></Together>
           </>
         )}
         {kind === 'days' && phrase?.kind === 'days' && <Weekdays label={p.sentence.weekdays} value={phrase.days} onChange={(days) => days.length > 0 && say({ ...phrase, days })} />}
         {phrase?.kind === 'dates' && <Dates key={kind} value={phrase.dates} onChange={(dates) => say({ ...phrase, dates })} />}
         {(phrase?.kind === 'days' || phrase?.kind === 'dates') && <Times phrase={phrase} onChange={say} />}
-        <span>{p.sentence.in}</span>
-        <ZoneInput small className={styles.zone} aria-label={t.form.zone} value={zone} onChange={(next) => onChange({ zone: next })} />
+        <Together word={p.sentence.in}><ZoneInput small className={styles.zone} aria-label={t.form.zone} value={zone} onChange={(next) => onChange({ zone: next })} /></Together>
       </div>
       <div id="pattern-field">
         <Field label={t.form.pattern} hint={<>{t.form.patternHint}{saved && saved !== pattern.trim() && <> · {p.sentence.savedAs} <code>{saved}</code></>}</>}>
@@ -85,6 +83,11 @@ export function Sentence({ pattern, zone, saved, onChange }: Props) {
       {patternNotes(pattern).map((note) => <p key={note} className={styles.note}>{p.sentence.notes[note]}</p>)}
     </div>
   )
+}
+
+/** A word of the sentence with what follows it: no line ends between them. */
+function Together({ word, children }: { word: string; children: ReactNode }) {
+  return <span className={styles.together}><span>{word}</span>{children}</span>
 }
 
 const two = (value: number) => String(value).padStart(2, '0')
@@ -104,13 +107,15 @@ function Times({ phrase, onChange }: { phrase: Timed; onChange: (phrase: Phrase)
   const last = phrase.hours.at(-1)!
   return (
     <>
-      <span>{p.sentence.at}</span>
-      {phrase.hours.map((hour, i) => (
-        <span key={i} className={styles.time}>
-          <Input small type="time" aria-label={phrase.hours.length > 1 ? p.sentence.timeNo(i + 1) : p.sentence.time} value={`${two(hour)}:${two(phrase.minute)}`} onChange={(e) => set(i, e.target.value)} />
-          {phrase.hours.length > 1 && <IconButton small icon="x" label={p.sentence.dropTime(`${two(hour)}:${two(phrase.minute)}`)} onClick={() => onChange({ ...phrase, hours: phrase.hours.filter((_, at) => at !== i) })} />}
-        </span>
-      ))}
+      {phrase.hours.map((hour, i) => {
+        const time = (
+          <span key={i} className={styles.time}>
+            <Input small type="time" aria-label={phrase.hours.length > 1 ? p.sentence.timeNo(i + 1) : p.sentence.time} value={`${two(hour)}:${two(phrase.minute)}`} onChange={(e) => set(i, e.target.value)} />
+            {phrase.hours.length > 1 && <IconButton small icon="x" label={p.sentence.dropTime(`${two(hour)}:${two(phrase.minute)}`)} onClick={() => onChange({ ...phrase, hours: phrase.hours.filter((_, at) => at !== i) })} />}
+          </span>
+        )
+        return i === 0 ? <Together key={i} word={p.sentence.at}>{time}</Together> : time
+      })}
       {phrase.hours.length < 6 && last < 23 && <IconButton small icon="plus" label={p.sentence.addTime} onClick={() => onChange({ ...phrase, hours: [...phrase.hours, Math.min(23, last + (phrase.hours.length > 1 ? last - phrase.hours.at(-2)! : 4))] })} />}
     </>
   )

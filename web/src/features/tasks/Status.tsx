@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useLookAgain } from '@/api/due'
 import { keys } from '@/api/keys'
 import { asProblem } from '@/api/problem'
-import { cancelTask, completeTask, pauseTask, reopenTask, resumeTask, runTask, whyQuery } from '@/api/tasks'
+import { cancelTask, completeTask, reopenTask, runTask, whyQuery } from '@/api/tasks'
 import type { Task, Why } from '@/api/types'
 import { lookup, useLocale, useT } from '@/i18n'
 import { usePlanning } from '@/i18n/planning'
@@ -19,6 +19,7 @@ import { toast, toastProblem } from '@/ui/Toasts'
 import { When } from '@/ui/When'
 import { zoneOf } from './automation'
 import { BackfillProgress } from './Backfill'
+import { HoldTask } from './HoldTask'
 import { type Act, acts } from './looks'
 import styles from './Status.module.css'
 import { StatusBadge } from './TaskTable'
@@ -27,13 +28,13 @@ import { StatusBadge } from './TaskTable'
 export function Actions({ task }: { task: Task }) {
   const t = useT()
   const client = useQueryClient()
-  const [asked, setAsked] = useState<'pause' | 'cancel'>()
+  const [asked, setAsked] = useState<'pause' | 'resume' | 'cancel'>()
   const refresh = () => {
     void client.invalidateQueries({ queryKey: keys.task(task.identifier) })
     void client.invalidateQueries({ queryKey: ['tasks'] })
   }
   const act = useMutation({
-    mutationFn: async ({ act, interrupt }: { act: Act; interrupt?: boolean }) => {
+    mutationFn: async (act: Exclude<Act, 'pause' | 'resume'>) => {
       const ref = task.identifier
       if (act === 'run') {
         const run = await runTask(ref)
@@ -43,7 +44,7 @@ export function Actions({ task }: { task: Task }) {
         </>)
         return
       }
-      const after = await { pause: () => pauseTask(ref, interrupt ?? false), resume: () => resumeTask(ref), cancel: () => cancelTask(ref), complete: () => completeTask(ref), reopen: () => reopenTask(ref) }[act]()
+      const after = await { cancel: cancelTask, complete: completeTask, reopen: reopenTask }[act](ref)
       client.setQueryData(keys.task(ref), after)
     },
     onError: (error) => (asProblem(error).code === 'in_flight' ? toast(t.tasks.inFlight, 'bad') : toastProblem(t, error)),
@@ -53,11 +54,11 @@ export function Actions({ task }: { task: Task }) {
     },
   })
   const press = (which: Act) => {
-    if (which === 'cancel' || (which === 'pause' && task.currentTopicId)) setAsked(which)
-    else act.mutate({ act: which })
+    if (which === 'cancel' || which === 'pause' || which === 'resume') setAsked(which)
+    else act.mutate(which)
   }
   const offered = acts.filter((a) => task.actions.includes(a.act))
-  const pending = act.isPending ? act.variables?.act : undefined
+  const pending = act.isPending ? act.variables : undefined
   return (
     <>
       {offered.map(({ act: which, icon }, i) => (
@@ -65,14 +66,8 @@ export function Actions({ task }: { task: Task }) {
           {t.tasks.actions[which]}
         </Button>
       ))}
-      {asked === 'cancel' && <Confirm danger title={t.tasks.cancelTitle} text={t.tasks.cancelHint} confirm={t.tasks.actions.cancel} busy={act.isPending} onConfirm={() => act.mutate({ act: 'cancel' })} onClose={() => setAsked(undefined)} />}
-      {asked === 'pause' && (
-        <Confirm
-          title={t.tasks.pauseTitle} text={t.tasks.pauseHint} confirm={t.tasks.pauseFinish} busy={act.isPending}
-          onConfirm={() => act.mutate({ act: 'pause' })} onClose={() => setAsked(undefined)}
-          more={<Button disabled={act.isPending} onClick={() => act.mutate({ act: 'pause', interrupt: true })}>{t.tasks.pauseInterrupt}</Button>}
-        />
-      )}
+      {asked === 'cancel' && <Confirm danger title={t.tasks.cancelTitle} text={t.tasks.cancelHint} confirm={t.tasks.actions.cancel} busy={act.isPending} onConfirm={() => act.mutate('cancel')} onClose={() => setAsked(undefined)} />}
+      {(asked === 'pause' || asked === 'resume') && <HoldTask hold={asked} task={task} onClose={() => setAsked(undefined)} />}
     </>
   )
 }
@@ -107,6 +102,7 @@ export function StatusPanel({ task, mayWrite }: { task: Task; mayWrite: boolean 
           </div>
         )}
         {task.repeats > 1 && <Notice tone={task.repeats >= brakeAt ? 'warn' : 'neutral'} icon="loop">{p.task.repeats(task.repeats, brakeAt, pauseAt)}</Notice>}
+        {task.skips > 1 && <Notice tone="warn" icon="skip">{p.task.skips(task.skips)}</Notice>}
         {query.data?.backfill && <BackfillProgress task={task.identifier} backfill={query.data.backfill} mayDrop={mayWrite} />}
         <Answer query={query} bones={<Bones rows={1} height={28} />}>{(why) => <WhyLines why={why} planned={!!task.nextRunAt} held={task.status === 'paused' && !!task.automation} />}</Answer>
       </div>
@@ -120,10 +116,11 @@ function WhyLines({ why, planned, held }: { why: Why; planned: boolean; held: bo
   // Of a task that nothing plans, its status has said already why it does not run.
   const refusal = why.checks.find((c) => !c.ok && (planned || !['paused', 'terminal', 'no_interval', 'no_pattern', 'mode_changed'].includes(c.check)))
   const sentence = refusal ? lookup(t.reasons, refusal.check) : undefined
+  const paused = refusal ? undefined : why.checks.find((c) => c.check === 'paused' && !c.ok)?.detail // with its note
   return (
     <div className={styles.why}>
       <p>
-        {refusal ? <>{t.tasks.whyRefused}: {refusal.detail || sentence} <Word>{refusal.check}</Word></> : planned ? t.tasks.whyRun : held ? t.tasks.whyPaused : t.tasks.whyIdle}
+        {refusal ? <>{t.tasks.whyRefused}: {refusal.detail || sentence} <Word>{refusal.check}</Word></> : planned ? t.tasks.whyRun : <>{paused && <>{paused} </>}{held ? t.tasks.whyPaused : t.tasks.whyIdle}</>}
       </p>
       <Disclosure summary={t.tasks.checksTitle}>
         <ol className={styles.checks}>

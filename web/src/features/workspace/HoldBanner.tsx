@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { holderQuery, openRunsQuery, workspaceQuery } from '@/api/workspace'
+import { openRunsQuery, workspaceQuery } from '@/api/workspace'
 import type { Me } from '@/api/types'
 import { useT } from '@/i18n'
 import { to } from '@/places'
@@ -15,7 +15,7 @@ export function HoldBanner({ me }: { me: Me }) {
   const workspace = useQuery(workspaceQuery).data ?? me.workspace
   const since = workspace.pausedAt ?? workspace.maintenanceAt
   const open = useQuery({ ...openRunsQuery, enabled: !!since }).data?.openRuns
-  const holder = useQuery({ ...holderQuery, enabled: !!since && me.role === 'admin' }).data
+  const holder = workspace.pausedAt ? workspace.pausedBy : workspace.maintenanceBy
   if (!since && !workspace.readOnly) return null
   const note = workspace.pausedAt ? workspace.pauseNote : workspace.maintenanceNote
   const who = holder && (holder.id === me.person.id ? t.actors.you : (holder.name ?? t.actors[holder.kind]))
