@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -39,6 +41,19 @@ func TestChangesReachTheInstance(t *testing.T) {
 		if out := use(t, data, "task", "show", "T-1", "--json"); !strings.Contains(out, tt.has) || strings.Contains(out, tt.lost) {
 			t.Errorf("%s: want %s and not %s in\n%s", tt.name, tt.has, tt.lost, out)
 		}
+	}
+
+	notes := filepath.Join(t.TempDir(), "notes.md")
+	if err := os.WriteFile(notes, []byte("Mind the gap."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	use(t, data, "task", "edit", "T-1", "--document", notes)
+	doc := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(use(t, data, "document", "list"))
+	if p := launch(t, []string{"DOGWATCH_DATA=" + data}, "task", "edit", "T-1", "--no-document", doc, "--description", "Without notes"); p.exit() != 0 {
+		t.Errorf("the document was not pinned: %s", p.out.String())
+	}
+	if p := launch(t, []string{"DOGWATCH_DATA=" + data}, "task", "edit", "T-1", "--no-document", doc); p.exit() != 1 {
+		t.Errorf("it is still pinned: %s", p.out.String())
 	}
 
 	use(t, data, "workspace", "edit", "--quiet-hours", "22:00-07:00", "--quiet-days", "fri-sat", "--quiet-zone", "Europe/Berlin", "--read-only", "true")

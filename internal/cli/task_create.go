@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dogwatch/dogwatch/internal/cli/client"
 	"github.com/dogwatch/dogwatch/internal/domain/schedule"
@@ -48,7 +50,7 @@ the standard input. Without --every, --heartbeat, --cron, --at or --start it wai
 	f := c.Flags()
 	params(f, taskParams, orderParams, policyParams)
 	f.BoolVar(&start, "start", false, "run it right away")
-	f.StringArrayVar(&documents, "document", nil, "pin a document: a file (added to the library), or the id of one that is there; repeatable")
+	documentFlag(f, &documents)
 	f.StringArrayVar(&dependsOn, "depends-on", nil, "a task that has to be done first; repeatable")
 	return c
 }
@@ -117,17 +119,31 @@ func localZone() string {
 	return "UTC"
 }
 
+// documentFlag adds the flag that pins documents.
+func documentFlag(f *pflag.FlagSet, to *[]string) {
+	f.StringArrayVar(to, "document", nil, "pin a document: a file (added to the library), or the id of one that is there; repeatable")
+}
+
+// documentIDs are the documents to pin, of which files are added to the library.
+func (p *program) documentIDs(ctx context.Context, c *client.Client, documents []string) ([]string, error) {
+	var ids []string
+	for _, d := range documents {
+		id, err := p.documentID(ctx, c, d)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
 // createTask puts the documents into the library first, so that a file that
 // cannot be read leaves nothing behind.
 func (p *program) createTask(cmd *cobra.Command, c *client.Client, body map[string]any, documents []string) error {
 	ctx := cmd.Context()
-	var pins []string
-	for _, d := range documents {
-		id, err := p.documentID(ctx, c, d)
-		if err != nil {
-			return err
-		}
-		pins = append(pins, id)
+	pins, err := p.documentIDs(ctx, c, documents)
+	if err != nil {
+		return err
 	}
 	if len(pins) > 0 {
 		body["documents"] = pins

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -12,11 +13,13 @@ import (
 func (p *program) taskEdit() *cobra.Command {
 	var noSchedule bool
 	var instruction string
+	var documents, unpinned []string
 	c := &cobra.Command{
 		Use: "edit TASK", Short: "Change a task; says when it runs next",
 		Long: `Change what a task does, when and under which limits. Only what is named changes; an empty value removes one.`,
 		Example: `  dogwatch task edit T-1 --cron "30 8 * * 1-5" --active-days mon-fri --exclude 2026-12-24..2027-01-01
   dogwatch task edit T-1 --model "" --budget-day 0.50
+  dogwatch task edit T-1 --document notes.md
   dogwatch task edit T-1 --no-schedule`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,13 +44,28 @@ func (p *program) taskEdit() *cobra.Command {
 					return err
 				}
 			}
-			if len(body) == 0 {
+			if len(body)+len(documents)+len(unpinned) == 0 {
 				return usagef("say what to change, such as --name, --cron or --budget-day; dogwatch task edit --help lists it all")
 			}
-			body["version"] = was.Version
-			answer, err = c.Patch(cmd.Context(), taskPath(args[0]), body)
+			pins, err := p.documentIDs(cmd.Context(), c, documents)
 			if err != nil {
-				return staleIn(err, args[0], "dogwatch task show "+args[0])
+				return err
+			}
+			if len(body) > 0 {
+				body["version"] = was.Version
+				if answer, err = c.Patch(cmd.Context(), taskPath(args[0]), body); err != nil {
+					return staleIn(err, args[0], "dogwatch task show "+args[0])
+				}
+			}
+			for _, doc := range pins {
+				if _, err := c.Put(cmd.Context(), taskPath(args[0], "/documents/", url.PathEscape(doc)), nil); err != nil {
+					return err
+				}
+			}
+			for _, doc := range unpinned {
+				if _, err := c.Delete(cmd.Context(), taskPath(args[0], "/documents/", url.PathEscape(doc))); err != nil {
+					return err
+				}
 			}
 			if p.json {
 				return p.raw(answer)
@@ -74,6 +92,8 @@ func (p *program) taskEdit() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&instruction, "instruction", "", `what it is to do; "-" reads it from the standard input`)
 	params(f, taskParams, orderParams, policyParams)
+	documentFlag(f, &documents)
+	f.StringArrayVar(&unpinned, "no-document", nil, "take a pinned document off it, by its id; it stays in the library; repeatable")
 	f.BoolVar(&noSchedule, "no-schedule", false, "it does not run by itself any more")
 	return c
 }
