@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,9 @@ func (p *program) createBody(cmd *cobra.Command, instruction string) (map[string
 	if err != nil {
 		return nil, err
 	}
+	if err := nothingEmpty(cmd); err != nil {
+		return nil, err
+	}
 	zone := flagText(cmd, "zone")
 	body, err := typed(cmd, zone, p.zone, false)
 	if err != nil {
@@ -83,6 +87,18 @@ func (p *program) createBody(cmd *cobra.Command, instruction string) (map[string
 		put(body, "automation.timezone", hostZone(p.zone))
 	}
 	return body, nil
+}
+
+// nothingEmpty refuses flags without a value: a new task has nothing that they could
+// take away, and a script whose variable is not set would get another task than it means.
+func nothingEmpty(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		g, ok := f.Value.(*given)
+		if ok && err == nil && !slices.ContainsFunc(g.values, func(v string) bool { return strings.TrimSpace(v) != "" }) {
+			err = usagef("--%s is empty; give it a value, or leave it out", f.Name)
+		}
+	})
+	return err
 }
 
 // parseMoment reads a time with an offset, or a wall clock of a zone: where a clock
