@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"net/url"
 	"testing"
 	"time"
@@ -94,5 +96,37 @@ func TestWhatATransactionLockedIsFreeWhenItStoodStillTooLong(t *testing.T) {
 	close(goOn)
 	if err := <-stands; err == nil {
 		t.Error("it committed all the same")
+	}
+}
+
+func TestTheKeyIsNotForgottenWhileSomebodyIsIn(t *testing.T) {
+	dsn := pgtest.New(t)
+	running, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Close()
+	if _, err := running.KeyFingerprint(t.Context(), bytes.Repeat([]byte{1}, 32)); err != nil {
+		t.Fatal(err)
+	}
+	shell, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shell.Close()
+	if _, err := shell.ForgetKey(t.Context()); !errors.Is(err, store.ErrInUse) {
+		t.Fatalf("while a process runs: %v", err)
+	}
+	running.Close()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) { // a backend takes a moment to end
+		if _, err = shell.ForgetKey(t.Context()); err == nil || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatalf("when it has ended: %v", err)
+	}
+	if kept, err := shell.KeyFingerprint(t.Context(), bytes.Repeat([]byte{2}, 32)); err != nil || !bytes.Equal(kept, bytes.Repeat([]byte{2}, 32)) {
+		t.Errorf("the next key is not taken: %q, %v", kept, err)
 	}
 }

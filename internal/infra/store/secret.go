@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -75,9 +76,22 @@ func (s *Store) KeyFingerprint(ctx context.Context, mine []byte) (kept []byte, e
 	return kept, nil
 }
 
+// ErrInUse says that other processes work on the database.
+var ErrInUse = errors.New("other processes work on this database; stop them first")
+
 // ForgetKey lets the next who starts bring another secret key, and returns how many
-// secrets were sealed until now. It is the whole house's.
+// secrets were sealed until now. It is the whole house's, and refused while somebody is
+// in: a process that runs keeps its key, and would not be one house with the next.
 func (s *Store) ForgetKey(ctx context.Context) (sealed int, err error) {
+	var others int
+	err = s.pool.QueryRow(ctx, `select count(*) from pg_stat_activity a join pg_stat_activity me on me.pid = pg_backend_pid()
+		where a.datname = me.datname and a.application_name = me.application_name and a.pid <> me.pid`).Scan(&others)
+	if err != nil {
+		return 0, fmt.Errorf("look who works on the database: %w", err)
+	}
+	if others > 0 {
+		return 0, ErrInUse
+	}
 	if _, err := s.pool.Exec(ctx, `delete from key_fingerprint`); err != nil {
 		return 0, fmt.Errorf("forget the fingerprint of the secret key: %w", err)
 	}
