@@ -118,6 +118,7 @@ func run(ctx context.Context, cfg config.Config, role Role, to Streams) (err err
 		if err := writePrivate(address, base+"\n"); err != nil {
 			return fmt.Errorf("write the address: %w", err)
 		}
+		p.announced.Store(true)
 		defer func() { _ = os.Remove(address) }() // the next run removes it too
 	}
 	select {

@@ -51,6 +51,7 @@ type parts struct {
 	schema       int64       // version of the database that this program needs
 	bootstrapped bool        // this process made the first workspace
 	working      atomic.Bool // the worker takes jobs
+	announced    atomic.Bool // who started the process knows how to get in
 	inside       []string    // names of what runs in this process tree
 }
 
@@ -202,6 +203,14 @@ func (p *parts) checks() []httpapi.Check {
 		checks = append(checks, httpapi.Check{Name: "worker", Do: func(context.Context) error {
 			if !p.working.Load() {
 				return errors.New("the worker takes no jobs")
+			}
+			return nil
+		}})
+	}
+	if p.role != Worker {
+		checks = append(checks, httpapi.Check{Name: "start", Do: func(context.Context) error {
+			if !p.announced.Load() {
+				return errors.New("the address is not written yet")
 			}
 			return nil
 		}})

@@ -91,9 +91,11 @@ func TestManyTicksLeaveNothingBehind(t *testing.T) {
 	if grown := after.kilobytes - before.kilobytes; grown > 24<<10 {
 		t.Errorf("%d KB more memory", grown)
 	}
+	_, err := s.db().Exec(t.Context(), excuses(0))
+	s.must(err)
 	for _, l := range laws {
 		if strings.HasPrefix(l.holds, "no ") {
-			s.none(l.holds, s.rows(strings.ReplaceAll(l.broken, "and not deserved(body)", "")))
+			s.none(l.holds, s.rows(l.broken))
 		}
 	}
 }

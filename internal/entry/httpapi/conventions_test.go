@@ -249,7 +249,9 @@ func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
 		"/tasks?limit=200&status=completed%", "/tasks?label=a;b", "/tasks?q=50%", "/tasks?%zz=1", "/tasks?deleted=true;",
 		"/ticks?task=T-1;x", "/briefs?state=resolved;", "/operations?limit=1;x=2", "/usage?by=day%",
 	} {
-		in.admin.get(path).fails(400, "invalid").at("query")
+		if a := in.admin.get(path); !a.fails(400, "invalid").at("query") {
+			t.Errorf("%s does not name the query", a.what)
+		}
 	}
 	in.admin.get("/tasks?q=50%25%3B").ok(200)
 }

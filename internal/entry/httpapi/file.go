@@ -139,11 +139,23 @@ func (s *Server) upload(ctx context.Context, in *uploadIn) (*fileOut, error) {
 	if part.FormName() != "file" {
 		return nil, errs.BadField("body."+part.FormName(), "invalid", nil, "There is no field %q.", part.FormName())
 	}
-	return s.keep(ctx, part.FileName(), part)
+	return s.keep(ctx, part.FileName(), part, func() error {
+		switch more, err := parts.NextPart(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return errs.New(errs.Malformed, "invalid", "The multipart body broke off.")
+		case more.FormName() == "file":
+			return errs.BadField("body.file", "invalid", nil, "Send one file at a time.")
+		default:
+			return errs.BadField("body."+more.FormName(), "invalid", nil, "There is no field %q.", more.FormName())
+		}
+	})
 }
 
-// keep stores an upload: the bytes first, then the row that names them.
-func (s *Server) keep(ctx context.Context, name string, content io.Reader) (*fileOut, error) {
+// keep stores an upload: the bytes first, then, when that was all that was sent, the row
+// that names them.
+func (s *Server) keep(ctx context.Context, name string, content io.Reader, all func() error) (*fileOut, error) {
 	name, err := fileName(name)
 	if err != nil {
 		return nil, err
@@ -161,6 +173,9 @@ func (s *Server) keep(ctx context.Context, name string, content io.Reader) (*fil
 	info, err := s.Blobs.Put(ctx, io.MultiReader(bytes.NewReader(head), content), limit)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, errs.New(errs.Malformed, "invalid", "The file broke off.")
+	}
+	if err == nil {
+		err = all()
 	}
 	if err != nil {
 		return nil, err

@@ -276,6 +276,16 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 	in.operator.post("/files", `{"file":"x"}`).fails(415, "invalid")
 	in.operator.with("Content-Type", "multipart/form-data; boundary=x").post("/files", "--x\r\nbroken").fails(400, "invalid")
 	in.operator.with("Content-Type", "multipart/form-data; boundary=x").post("/files", "--x--\r\n").fails(422, "invalid")
+	const one = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhello\r\n"
+	for more, at := range map[string]string{
+		one: "body.file",
+		"--x\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nx\r\n": "body.note",
+	} {
+		a := in.operator.with("Content-Type", "multipart/form-data; boundary=x").post("/files", one+more+"--x--\r\n")
+		if !a.fails(422, "invalid").at(at) {
+			t.Errorf("%s does not name %s", a.what, at)
+		}
+	}
 	in.operator.newTask(`"files":["` + f.text("id") + `"]`)
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -116,6 +117,9 @@ func (s *Server) problemOf(ctx context.Context, err error) *Problem {
 	case errors.Is(err, context.DeadlineExceeded), store.Transient(err):
 		s.log.WarnContext(ctx, "a request met something that is away", "request", requestID(ctx), "err", err)
 		return problem(503, "", "Something that is needed does not answer. Try again.")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS):
+		s.log.ErrorContext(ctx, "there is no room to write", "request", requestID(ctx), "err", err)
+		return problem(503, "", "There is no room left where files are kept. Nothing was stored.")
 	}
 	s.log.ErrorContext(ctx, "a request failed", "request", requestID(ctx), "err", err)
 	return problem(500, "", "Something went wrong on our side. The log has it under request "+requestID(ctx)+".")

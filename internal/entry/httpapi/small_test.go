@@ -4,10 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dogwatch/dogwatch/internal/base/errs"
 	"github.com/dogwatch/dogwatch/internal/domain/access"
@@ -163,4 +168,14 @@ func FuzzFileName(f *testing.F) {
 			t.Errorf("%q became %q", s, name)
 		}
 	})
+}
+
+// A full disk is nobody's mistake, and passes.
+func TestAnErrorOfTheDiskIsNoFaultOfOurs(t *testing.T) {
+	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}, log: slog.New(slog.DiscardHandler)}
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, &pgconn.PgError{Code: "58P01"}, &pgconn.PgError{Code: "53100"}} {
+		if p := s.problemOf(t.Context(), fmt.Errorf("keep a file: %w", cause)); p.Status != 503 {
+			t.Errorf("%v is answered with %d", cause, p.Status)
+		}
+	}
 }

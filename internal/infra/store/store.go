@@ -216,7 +216,7 @@ func Transient(err error) bool {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {
 		switch pe.Code[:2] {
-		case "08", "57", "40", "53": // connection, operator intervention, rollback, resources
+		case "08", "57", "40", "53", "58": // connection, operator intervention, rollback, resources, the disk
 			return true
 		}
 		return false
