@@ -420,7 +420,7 @@ func TestWhatIsAskedForTwiceIsDoneOnce(t *testing.T) {
 func TestAKeyThatIsNoneIsRefused(t *testing.T) {
 	in := start(t)
 	for name, keys := range map[string][]string{"empty": {""}, "blank": {"  "}, "two": {"a", "b"}, "the same twice": {"a", "a"}, "one of them empty": {"a", ""}} {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", in.url+"/api/v1/tasks", strings.NewReader(`{"instruction":"x"}`))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url+"/api/v1/tasks", strings.NewReader(`{"instruction":"x"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
